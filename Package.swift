@@ -1,0 +1,95 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// The strict compiler is a reviewer: every target is built the same way.
+let strict: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+func library(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+    .target(name: name, dependencies: dependencies, swiftSettings: strict)
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .testTarget(
+        name: name,
+        dependencies: ["TestSupport"] + dependencies,
+        swiftSettings: strict
+    )
+}
+
+func system(_ name: String, pkgConfig: String? = nil, package: String) -> Target {
+    .systemLibrary(
+        name: name,
+        path: "Sources/CModules/\(name)",
+        pkgConfig: pkgConfig,
+        providers: [.apt([package])]
+    )
+}
+
+let package = Package(
+    name: "dormouse",
+    products: [
+        .library(
+            name: "Dormouse",
+            targets: ["LTXCodec", "SQLiteBridge", "SQLiteWAL", "Bucket", "Replication", "Replica"]
+        ),
+        .executable(name: "dormouse", targets: ["dormouse"]),
+    ],
+    targets: [
+        // System libraries, one shim each.
+        system("CLinux", package: "libc6-dev"),
+        system("CSQLite", pkgConfig: "sqlite3", package: "libsqlite3-dev"),
+        system("CLZ4", pkgConfig: "liblz4", package: "liblz4-dev"),
+        system("CSystemd", pkgConfig: "libsystemd", package: "libsystemd-dev"),
+        system("CYAML", pkgConfig: "yaml-0.1", package: "libyaml-dev"),
+
+        // Data flows one way: samples → SQLite → WAL → LTX → bucket → mirror.
+        library("DurableFiles"),
+        library("LTXCodec", ["CLZ4"]),
+        library("SQLiteBridge", ["CSQLite", "DurableFiles"]),
+        library("SQLiteWAL"),
+        library("Bucket", ["LTXCodec", "DurableFiles"]),
+        library(
+            "Replication",
+            ["LTXCodec", "SQLiteBridge", "SQLiteWAL", "Bucket", "DurableFiles"]
+        ),
+        library("Replica", ["LTXCodec", "SQLiteBridge", "SQLiteWAL", "Bucket", "DurableFiles"]),
+        library("Telemetry", ["CSystemd"]),
+        library("Lifecycle", ["CLinux"]),
+        library("Collector", ["SQLiteBridge", "DurableFiles"]),
+        library("Configuration", ["CYAML"]),
+        .executableTarget(
+            name: "dormouse",
+            dependencies: [
+                "LTXCodec", "SQLiteBridge", "SQLiteWAL", "Bucket", "Replication", "Replica",
+                "Telemetry", "Lifecycle", "Collector", "Configuration", "DurableFiles", "CLinux",
+            ],
+            swiftSettings: strict
+        ),
+
+        .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: strict),
+        tests("DurableFilesTests", ["DurableFiles"]),
+        tests("LTXCodecTests", ["LTXCodec"]),
+        tests("SQLiteBridgeTests", ["SQLiteBridge"]),
+        tests("SQLiteWALTests", ["SQLiteWAL"]),
+        tests("BucketTests", ["Bucket", "LTXCodec", "DurableFiles"]),
+        tests(
+            "ReplicationTests",
+            ["Replication", "Replica", "SQLiteBridge", "SQLiteWAL", "LTXCodec", "Bucket"]
+        ),
+        tests("ReplicaTests", ["Replica", "Bucket", "LTXCodec", "SQLiteBridge"]),
+        tests("TelemetryTests", ["Telemetry"]),
+        tests("LifecycleTests", ["Lifecycle"]),
+        tests("CollectorTests", ["Collector", "SQLiteBridge", "SQLiteWAL"]),
+        tests("ConfigurationTests", ["Configuration"]),
+        tests(
+            "InteropTests",
+            ["Replication", "Replica", "SQLiteBridge", "Bucket", "LTXCodec"]
+        ),
+        tests("ChaosTests", ["SQLiteBridge", "Bucket", "LTXCodec", "Replica"]),
+    ],
+    swiftLanguageModes: [.v6]
+)
