@@ -73,7 +73,7 @@ let package = Package(
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: strict),
         tests("DurableFilesTests", ["DurableFiles"]),
         tests("LTXCodecTests", ["LTXCodec"]),
-        tests("SQLiteBridgeTests", ["SQLiteBridge"]),
+        tests("SQLiteBridgeTests", ["SQLiteBridge", "DurableFiles"]),
         tests("SQLiteWALTests", ["SQLiteWAL"]),
         tests("BucketTests", ["Bucket", "LTXCodec", "DurableFiles"]),
         tests(

@@ -115,7 +115,7 @@ public struct FileDescriptor: ~Copyable, Sendable {
         return FileStatus(buffer)
     }
 
-    /// Closes. What was written is safe by `sync` alone, so a failure here has nobody to tell.
+    // What was written is safe by `sync` alone, so a failure here has nobody to tell.
     deinit {
         _ = Self.systemClose(raw)
     }

@@ -1,0 +1,155 @@
+public import DurableFiles
+import Synchronization
+
+#if canImport(Glibc)
+import Glibc
+#else
+import Darwin
+#endif
+
+/// The one raw descriptor that this process has of each file of a database.
+///
+/// POSIX locks belong to process and inode: closing *any* descriptor of a database drops every
+/// lock that SQLite holds on it here, and an outsider may then delete the WAL under a live
+/// writer. So everybody who reads these files without SQLite reads them here, and they are closed
+/// only when no connection of this process is left (How To Corrupt An SQLite Database File, 2.2).
+public final class DatabaseFiles: Sendable {
+    public let path: String
+    public let identity: FileIdentity
+    public var walPath: String { path + "-wal" }
+    public var walIndexPath: String { path + "-shm" }
+
+    private let database: FileDescriptor
+    private let sidecars = Mutex(Sidecars())
+
+    private struct Sidecars: ~Copyable {
+        var wal: Opened?
+        var walIndex: Opened?
+        /// Replaced `-shm` descriptors stay open: the WAL's locks may live on them.
+        var retired: [Opened] = []
+    }
+
+    private final class Opened: Sendable {
+        let file: FileDescriptor
+        let identity: FileIdentity
+
+        init(_ path: String) throws(FileError) {
+            let file = try FileDescriptor(reading: path)
+            identity = try file.status().identity
+            self.file = file
+        }
+    }
+
+    private init(_ database: consuming FileDescriptor, path: String) throws(FileError) {
+        identity = try database.status().identity
+        self.path = path
+        self.database = database
+    }
+
+    // MARK: Reading
+
+    /// Whether the path still leads to the file that is open here.
+    public func isInPlace() throws(FileError) -> Bool {
+        try FileStatus.of(path)?.identity == identity
+    }
+
+    public func databaseSize() throws(FileError) -> Int64 {
+        try database.status().sizeInBytes
+    }
+
+    /// Reads database bytes; fewer than asked for only at the end of the file.
+    public func readDatabase(
+        at offset: Int64,
+        into buffer: UnsafeMutableRawBufferPointer
+    ) throws(FileError) -> Int {
+        try database.read(at: offset, into: buffer)
+    }
+
+    /// Size in bytes of the WAL at the path now; `nil` when there is none.
+    ///
+    /// A WAL that was deleted and made again is picked up here, and only here.
+    public func refreshWAL() throws(FileError) -> Int64? {
+        guard let status = try FileStatus.of(walPath) else {
+            sidecars.withLock { $0.wal = nil }
+            return nil
+        }
+        if let open = sidecars.withLock({ $0.wal }), open.identity == status.identity {
+            return try open.file.status().sizeInBytes
+        }
+        let opened = try Opened(walPath)
+        sidecars.withLock { $0.wal = opened }
+        return try opened.file.status().sizeInBytes
+    }
+
+    /// Reads WAL bytes of the file found by `refreshWAL`; 0 where there is none.
+    public func readWAL(
+        at offset: Int64,
+        into buffer: UnsafeMutableRawBufferPointer
+    ) throws(FileError) -> Int {
+        guard let open = sidecars.withLock({ $0.wal }) else { return 0 }
+        return try open.file.read(at: offset, into: buffer)
+    }
+
+    /// Makes all of the WAL durable: with `synchronous = NORMAL` a commit need not be yet.
+    public func syncWAL() throws(FileError) {
+        guard let open = sidecars.withLock({ $0.wal }) else { return }
+        try open.file.sync()
+    }
+
+    /// Reads wal-index bytes (the `-shm` file); 0 where there is none.
+    public func readWALIndex(
+        at offset: Int64,
+        into buffer: UnsafeMutableRawBufferPointer
+    ) throws(FileError) -> Int {
+        guard let status = try FileStatus.of(walIndexPath) else { return 0 }
+        if let open = sidecars.withLock({ $0.walIndex }), open.identity == status.identity {
+            return try open.file.read(at: offset, into: buffer)
+        }
+        let opened = try Opened(walIndexPath)
+        sidecars.withLock { sidecars in
+            if let old = sidecars.walIndex { sidecars.retired.append(old) }
+            sidecars.walIndex = opened
+        }
+        return try opened.file.read(at: offset, into: buffer)
+    }
+
+    // MARK: Sharing
+
+    private struct Shared {
+        var files: DatabaseFiles
+        var connections: Int
+    }
+
+    private static let open = Mutex<[FileIdentity: Shared]>([:])
+
+    /// Joins the descriptors that this process has of the database, or opens the first.
+    ///
+    /// Called before SQLite opens the file, so that no close can fall between.
+    static func join(_ path: String, creating: Bool) throws(FileError) -> DatabaseFiles {
+        let outcome: Result<DatabaseFiles, FileError> = open.withLock { open in
+            do throws(FileError) {
+                if let status = try FileStatus.of(path), let known = open[status.identity] {
+                    open[status.identity]?.connections += 1
+                    return .success(known.files)
+                }
+                let descriptor = try FileDescriptor(path, creating ? O_RDWR | O_CREAT : O_RDONLY)
+                // SQLite names the sidecars after the file that a symbolic link leads to.
+                let files = try DatabaseFiles(descriptor, path: Path.canonical(path))
+                open[files.identity] = Shared(files: files, connections: 1)
+                return .success(files)
+            } catch {
+                return .failure(error)
+            }
+        }
+        return try outcome.get()
+    }
+
+    /// Leaves; the last one out closes the descriptors, still under the lock.
+    static func leave(_ files: DatabaseFiles) {
+        open.withLock { open in
+            guard var shared = open[files.identity] else { return }
+            shared.connections -= 1
+            open[files.identity] = shared.connections == 0 ? nil : shared
+        }
+    }
+}
