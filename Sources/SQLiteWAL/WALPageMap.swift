@@ -70,6 +70,30 @@ public struct WALPageMap: Hashable, Sendable {
     }
 
     /// The first position whose page is not below the given one.
+    /// This map with what a later part of the log holds laid over it, cut to the size that the
+    /// later part leaves.
+    ///
+    /// The frames of both must lie in one file, as those of an old generation behind the end of
+    /// a new one do.
+    public func overlaid(with newer: WALPageMap, commit: UInt32) -> WALPageMap {
+        var words: [UInt64] = []
+        words.reserveCapacity(self.words.count + newer.words.count)
+        var (mine, theirs) = (self.words[...], newer.words[...])
+        while let own = mine.first {
+            if let other = theirs.first, other >> 32 <= own >> 32 {
+                if other >> 32 == own >> 32 { mine.removeFirst() }
+                words.append(other)
+                theirs.removeFirst()
+            } else {
+                words.append(own)
+                mine.removeFirst()
+            }
+        }
+        words.append(contentsOf: theirs)
+        while let last = words.last, UInt32(last >> 32) > commit { words.removeLast() }
+        return WALPageMap(ascending: words)
+    }
+
     private func lowerBound(of pgno: UInt32) -> Int {
         var (low, high) = (0, words.count)
         while low < high {

@@ -14,11 +14,13 @@ extension WALReader {
     ///
     /// - Parameters:
     ///   - cursor: Where to begin; the start of a generation, or the end of an earlier scan.
+    ///   - lastFrame: Frames behind this one, counted from 1, are left alone.
     ///   - onCommit: Called for each committed transaction in turn.
     /// - Returns: What lies between the cursor and the last commit frame.
     /// - Throws: ``WALError`` if no WAL has such a place; what `readAt` and `onCommit` throw.
     public func scan(
         from cursor: WALCursor,
+        through lastFrame: UInt32 = .max,
         onCommit: (WALTransaction) throws -> Void = { _ in }
     ) throws -> WALScan {
         var end = cursor
@@ -28,7 +30,8 @@ extension WALReader {
         // Pages of a transaction whose commit frame has not come yet. SQLite rewrites a page's
         // frame in place within a transaction, so this is as long as the transaction has pages.
         var pending: [UInt32] = []
-        let stop = try walk(from: cursor) { frame, header in
+        let limit = lastFrame < cursor.nextFrame ? 0 : Int(lastFrame - cursor.nextFrame) + 1
+        let stop = try walk(from: cursor, upTo: limit) { frame, header in
             validFrames += 1
             pending.append(header.pgno)
             guard header.commit > 0 else { return }
