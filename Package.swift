@@ -43,12 +43,14 @@ let package = Package(
         system("CLinux", package: "libc6-dev"),
         system("CSQLite", pkgConfig: "sqlite3", package: "libsqlite3-dev"),
         system("CLZ4", pkgConfig: "liblz4", package: "liblz4-dev"),
+        // Ours: instructions that Swift has no spelling for.
+        .systemLibrary(name: "CCRC64", path: "Sources/CModules/CCRC64"),
         system("CSystemd", pkgConfig: "libsystemd", package: "libsystemd-dev"),
         system("CYAML", pkgConfig: "yaml-0.1", package: "libyaml-dev"),
 
         // Data flows one way: samples → SQLite → WAL → LTX → bucket → mirror.
         library("DurableFiles"),
-        library("LTXCodec", ["CLZ4"]),
+        library("LTXCodec", ["CLZ4", "CCRC64"]),
         library("SQLiteBridge", ["CSQLite", "DurableFiles"]),
         library("SQLiteWAL"),
         library("Bucket", ["LTXCodec", "DurableFiles"]),
