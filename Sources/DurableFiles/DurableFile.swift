@@ -1,0 +1,87 @@
+#if canImport(Glibc)
+public import Glibc
+#else
+public import Darwin
+#endif
+
+/// A new file that appears whole or not at all, and stays.
+///
+/// The order is everybody's here: write a temporary file beside the target, `fsync` it, rename
+/// it, `fsync` the directory, and only then tell anyone. An owner that goes away without
+/// `publish` leaves nothing behind but, after a kill, a corpse whose name ends in
+/// `DurableFile.temporarySuffix`.
+public struct DurableFile: ~Copyable, Sendable {
+    /// How the names of unfinished files end; a sweeper may delete them.
+    public static let temporarySuffix = ".tmp"
+
+    private let file: FileDescriptor
+    /// Where the bytes are until they are published.
+    public let temporaryPath: String
+    public let path: String
+
+    /// Starts a file that `publish` will make visible at `path`.
+    public init(_ path: String, mode: mode_t = 0o644) throws(FileError) {
+        self.path = path
+        temporaryPath = path + Self.temporarySuffix
+        file = try FileDescriptor(creating: temporaryPath, mode: mode)
+    }
+
+    public func write(_ buffer: UnsafeRawBufferPointer) throws(FileError) {
+        try file.write(buffer)
+    }
+
+    public func write(_ buffer: UnsafeRawBufferPointer, at offset: Int64) throws(FileError) {
+        try file.write(buffer, at: offset)
+    }
+
+    public func write(_ text: String) throws(FileError) {
+        var text = text
+        let outcome: Result<Void, FileError> = text.withUTF8 { bytes in
+            do throws(FileError) {
+                return .success(try file.write(UnsafeRawBufferPointer(bytes)))
+            } catch {
+                return .failure(error)
+            }
+        }
+        try outcome.get()
+    }
+
+    public func read(
+        at offset: Int64,
+        into buffer: UnsafeMutableRawBufferPointer
+    ) throws(FileError) -> Int {
+        try file.read(at: offset, into: buffer)
+    }
+
+    public func truncate(to size: Int64) throws(FileError) {
+        try file.truncate(to: size)
+    }
+
+    /// Sets the file's modification time, milliseconds since 1970.
+    public func setModified(_ milliseconds: Int64) throws(FileError) {
+        try DurableFiles.setModified(temporaryPath, descriptor: file.raw, milliseconds)
+    }
+
+    /// Makes the bytes durable under the temporary name; nothing is visible yet.
+    public func sync() throws(FileError) {
+        try file.sync()
+    }
+
+    /// Makes the file visible, replacing what is there, and waits until the disk has it all.
+    public consuming func publish() throws(FileError) {
+        try file.sync()
+        try DurableFiles.rename(temporaryPath, to: path)
+        try DurableFiles.syncDirectory(of: path)
+    }
+
+    /// The same for bytes that `sync` has already made durable.
+    public consuming func publishSynced() throws(FileError) {
+        try DurableFiles.rename(temporaryPath, to: path)
+        try DurableFiles.syncDirectory(of: path)
+    }
+
+    deinit {
+        // Nothing is there any more after `publish`.
+        unlink(temporaryPath)
+    }
+}

@@ -1,0 +1,63 @@
+import Synchronization
+
+#if canImport(Glibc)
+import Glibc
+#else
+import Darwin
+#endif
+
+/// A place where the chaos bench may kill the process or make the system refuse.
+///
+/// Every step that changes a file passes here first, so "killed at each step in turn" is a loop
+/// over a number. `DORMOUSE_FAULT=N:ACTION` in the environment acts at the N-th step of the
+/// process (from 1); `ACTION` is `kill`, or an error name of `Fault.Action`. Without the variable
+/// a step costs one load.
+public enum FaultPoint {
+    private static let armed: Fault? = Fault(environment: "DORMOUSE_FAULT")
+    private static let passed = Atomic<Int>(0)
+
+    /// Passes a step, or fails as the environment asks.
+    public static func pass(_ operation: FileOperation, _ path: String) throws(FileError) {
+        guard let armed else { return }
+        let step = passed.add(1, ordering: .relaxed).newValue
+        guard step == armed.step else { return }
+        switch armed.action {
+        case .kill:
+            kill(getpid(), SIGKILL)
+        case .fail(let code):
+            throw FileError(operation, path, code: code)
+        }
+    }
+}
+
+/// Which step fails, and how.
+public struct Fault: Equatable, Sendable {
+    public enum Action: Equatable, Sendable {
+        case kill
+        case fail(Int32)
+    }
+
+    public let step: Int
+    public let action: Action
+
+    /// Reads `N:kill`, `N:EIO`, `N:ENOSPC`, `N:EDQUOT`, `N:EROFS` or `N:EACCES`; `nil` for anything else.
+    public init?(_ text: String) {
+        let parts = text.split(separator: ":", maxSplits: 1)
+        guard parts.count == 2, let step = Int(parts[0]), step > 0 else { return nil }
+        switch parts[1] {
+        case "kill": action = .kill
+        case "EIO": action = .fail(EIO)
+        case "ENOSPC": action = .fail(ENOSPC)
+        case "EDQUOT": action = .fail(EDQUOT)
+        case "EROFS": action = .fail(EROFS)
+        case "EACCES": action = .fail(EACCES)
+        default: return nil
+        }
+        self.step = step
+    }
+
+    init?(environment name: String) {
+        guard let value = getenv(name) else { return nil }
+        self.init(String(cString: value))
+    }
+}
