@@ -48,4 +48,13 @@ public struct FileStatus: Sendable {
         if error.isMissing { return nil }
         throw error
     }
+
+    /// The same for the entry itself: a symbolic link is not followed.
+    public static func ofEntry(_ path: String) throws(FileError) -> FileStatus? {
+        var buffer = stat()
+        if lstat(path, &buffer) == 0 { return FileStatus(buffer) }
+        let error = FileError(.stat, path, code: errno)
+        if error.isMissing { return nil }
+        throw error
+    }
 }
