@@ -10,7 +10,8 @@ public import Darwin
 /// it, `fsync` the directory, and only then tell anyone. An owner that goes away without
 /// `publish` leaves nothing behind but, after a kill, a corpse whose name ends in
 /// `DurableFile.temporarySuffix`.
-public struct DurableFile: ~Copyable, Sendable {
+/// A class, because the closure that takes an encoder's output shares it with who publishes it.
+public final class DurableFile {
     /// How the names of unfinished files end; a sweeper may delete them.
     public static let temporarySuffix = ".tmp"
 
@@ -18,6 +19,8 @@ public struct DurableFile: ~Copyable, Sendable {
     /// Where the bytes are until they are published.
     public let temporaryPath: String
     public let path: String
+    private var isPublished = false
+    private var isDirty = true
 
     /// Starts a file that `publish` will make visible at `path`.
     public init(_ path: String, mode: mode_t = 0o644) throws(FileError) {
@@ -27,14 +30,17 @@ public struct DurableFile: ~Copyable, Sendable {
     }
 
     public func write(_ buffer: UnsafeRawBufferPointer) throws(FileError) {
+        isDirty = true
         try file.write(buffer)
     }
 
     public func write(_ buffer: UnsafeRawBufferPointer, at offset: Int64) throws(FileError) {
+        isDirty = true
         try file.write(buffer, at: offset)
     }
 
     public func write(_ text: String) throws(FileError) {
+        isDirty = true
         var text = text
         let outcome: Result<Void, FileError> = text.withUTF8 { bytes in
             do throws(FileError) {
@@ -54,34 +60,32 @@ public struct DurableFile: ~Copyable, Sendable {
     }
 
     public func truncate(to size: Int64) throws(FileError) {
+        isDirty = true
         try file.truncate(to: size)
     }
 
     /// Sets the file's modification time, milliseconds since 1970.
     public func setModified(_ milliseconds: Int64) throws(FileError) {
-        try DurableFiles.setModified(temporaryPath, descriptor: file.raw, milliseconds)
+        try file.setModified(milliseconds)
     }
 
     /// Makes the bytes durable under the temporary name; nothing is visible yet.
     public func sync() throws(FileError) {
         try file.sync()
+        isDirty = false
     }
 
     /// Makes the file visible, replacing what is there, and waits until the disk has it all.
-    public consuming func publish() throws(FileError) {
-        try file.sync()
+    ///
+    /// Bytes that were written since the last `sync` are made durable first.
+    public func publish() throws(FileError) {
+        if isDirty { try sync() }
         try DurableFiles.rename(temporaryPath, to: path)
-        try DurableFiles.syncDirectory(of: path)
-    }
-
-    /// The same for bytes that `sync` has already made durable.
-    public consuming func publishSynced() throws(FileError) {
-        try DurableFiles.rename(temporaryPath, to: path)
+        isPublished = true
         try DurableFiles.syncDirectory(of: path)
     }
 
     deinit {
-        // Nothing is there any more after `publish`.
-        unlink(temporaryPath)
+        if !isPublished { unlink(temporaryPath) }
     }
 }

@@ -108,6 +108,11 @@ public struct FileDescriptor: ~Copyable, Sendable {
         }
     }
 
+    /// Sets the modification time, milliseconds since 1970.
+    public func setModified(_ milliseconds: Int64) throws(FileError) {
+        try DurableFiles.setModified(path, descriptor: raw, milliseconds)
+    }
+
     /// The file's facts, by its descriptor.
     public func status() throws(FileError) -> FileStatus {
         var buffer = stat()

@@ -22,7 +22,15 @@ public struct FileStatus: Sendable {
     public let isDirectory: Bool
     public let isRegularFile: Bool
     /// Milliseconds since 1970.
-    public let modifiedAt: Int64
+    public var modifiedAt: Int64 {
+        // Rounded down, also before 1970.
+        let (quotient, remainder) = modifiedNanoseconds.quotientAndRemainder(dividingBy: 1_000_000)
+        return remainder < 0 ? quotient - 1 : quotient
+    }
+    /// Nanoseconds since 1970 of the last change to the bytes.
+    public let modifiedNanoseconds: Int64
+    /// Nanoseconds since 1970 of the last change to the file or its facts; nobody can set it.
+    public let changedNanoseconds: Int64
 
     init(_ buffer: stat) {
         identity = FileIdentity(
@@ -33,17 +41,31 @@ public struct FileStatus: Sendable {
         isDirectory = buffer.st_mode & S_IFMT == S_IFDIR
         isRegularFile = buffer.st_mode & S_IFMT == S_IFREG
         #if canImport(Glibc)
-        let time = buffer.st_mtim
+        let (modified, changed) = (buffer.st_mtim, buffer.st_ctim)
         #else
-        let time = buffer.st_mtimespec
+        let (modified, changed) = (buffer.st_mtimespec, buffer.st_ctimespec)
         #endif
-        modifiedAt = Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
+        modifiedNanoseconds = Self.nanoseconds(modified)
+        changedNanoseconds = Self.nanoseconds(changed)
+    }
+
+    private static func nanoseconds(_ time: timespec) -> Int64 {
+        Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
     }
 
     /// The facts of the file at a path; `nil` when there is none.
     public static func of(_ path: String) throws(FileError) -> FileStatus? {
         var buffer = stat()
         if stat(path, &buffer) == 0 { return FileStatus(buffer) }
+        let error = FileError(.stat, path, code: errno)
+        if error.isMissing { return nil }
+        throw error
+    }
+
+    /// The same for the entry itself: a symbolic link is not followed.
+    public static func ofEntry(_ path: String) throws(FileError) -> FileStatus? {
+        var buffer = stat()
+        if lstat(path, &buffer) == 0 { return FileStatus(buffer) }
         let error = FileError(.stat, path, code: errno)
         if error.isMissing { return nil }
         throw error

@@ -1,0 +1,126 @@
+#if canImport(Glibc)
+public import Glibc
+#else
+public import Darwin
+#endif
+
+/// A new file under a fixed temporary name that only one writer at a time can have.
+///
+/// Like `DurableFile`, but a second writer of the same path, in this process or another, is kept
+/// out by `flock(2)` instead of writing into the same temporary file. As the name is fixed, a
+/// killed writer leaves at most one corpse, which the next attempt uses again.
+public struct ClaimedFile: ~Copyable, Sendable {
+    /// What to do while somebody else writes the same file.
+    public enum Claim: Sendable {
+        case wait
+        /// Fail with `EWOULDBLOCK`, see `FileError.isHeldByAnother`.
+        case refuse
+    }
+
+    private let file: FileDescriptor
+    /// Where the bytes are until they are published.
+    public let temporaryPath: String
+    public let path: String
+
+    /// Starts an empty file that `publish` will make visible at `path`.
+    public init(_ path: String, mode: mode_t = 0o644, claim: Claim) throws(FileError) {
+        self.path = path
+        temporaryPath = path + DurableFile.temporarySuffix
+        file = try Self.claim(temporaryPath, mode: mode, claim: claim)
+    }
+
+    public func write(_ buffer: UnsafeRawBufferPointer, at offset: Int64) throws(FileError) {
+        try file.write(buffer, at: offset)
+    }
+
+    public func read(
+        at offset: Int64,
+        into buffer: UnsafeMutableRawBufferPointer
+    ) throws(FileError) -> Int {
+        try file.read(at: offset, into: buffer)
+    }
+
+    public func truncate(to size: Int64) throws(FileError) {
+        try file.truncate(to: size)
+    }
+
+    /// Sets the file's modification time, milliseconds since 1970.
+    public func setModified(_ milliseconds: Int64) throws(FileError) {
+        try file.setModified(milliseconds)
+    }
+
+    /// Makes the bytes durable under the temporary name; nothing is visible yet.
+    public func sync() throws(FileError) {
+        try file.sync()
+    }
+
+    /// Makes the synced file visible, replacing what is there, and durable.
+    public consuming func publishReplacing() throws(FileError) {
+        try DurableFiles.rename(temporaryPath, to: path)
+        try DurableFiles.syncDirectory(of: path)
+    }
+
+    /// Makes the synced file visible and durable if the name is free; `EEXIST` when it is taken.
+    ///
+    /// A file system without hard links gets a look and a rename, which is not atomic: there, of
+    /// two writers that do not know of each other, the last one wins.
+    public consuming func publishNew() throws(FileError) {
+        do throws(FileError) {
+            try DurableFiles.link(temporaryPath, to: path)
+            try DurableFiles.remove(temporaryPath)
+        } catch  where error.isLinkUnsupported {
+            guard try FileStatus.ofEntry(path) == nil else {
+                throw FileError(.rename, path, code: EEXIST)
+            }
+            try DurableFiles.rename(temporaryPath, to: path)
+        }
+        try DurableFiles.syncDirectory(of: path)
+    }
+
+    deinit {
+        // The name may be another writer's already: that of a file just published is free.
+        guard let entry = try? FileStatus.ofEntry(temporaryPath),
+            let own = try? file.status(), entry.identity == own.identity
+        else { return }
+        unlink(temporaryPath)
+    }
+
+    /// Opens the file and empties it once nobody else writes it.
+    private static func claim(
+        _ path: String,
+        mode: mode_t,
+        claim: Claim
+    ) throws(FileError) -> FileDescriptor {
+        while true {
+            try FaultPoint.pass(.open, path)
+            let file = try FileDescriptor(path, O_RDWR | O_CREAT | O_NOFOLLOW, mode)
+            let flags = claim == .wait ? LOCK_EX : LOCK_EX | LOCK_NB
+            while flock(file.raw, flags) != 0 {
+                let code = errno
+                if code == EINTR { continue }
+                // No locks on this file system: the claim is as good as the name.
+                if code == ENOTSUP || code == ENOSYS || code == ENOLCK { break }
+                throw FileError(.lock, path, code: code)
+            }
+            // Whoever held the lock may have published the file that was opened here.
+            if try FileStatus.ofEntry(path)?.identity == file.status().identity {
+                try file.truncate(to: 0)
+                return file
+            }
+        }
+    }
+}
+
+extension FileError {
+    /// Another writer holds the file.
+    public var isHeldByAnother: Bool { operation == .lock && code == EWOULDBLOCK }
+
+    /// The name is taken.
+    public var isTaken: Bool { code == EEXIST }
+
+    /// Two names for one file are not to be had here: another file system, or one without links.
+    public var isLinkUnsupported: Bool {
+        operation == .link
+            && [EXDEV, EPERM, EMLINK, ENOTSUP, EOPNOTSUPP, ENOSYS].contains(code)
+    }
+}
