@@ -125,3 +125,48 @@ public enum CustodyDecision: Equatable, Sendable {
         return .restarted(.leftovers)
     }
 }
+
+/// What is known when the last place was a database at rest: no WAL, or an empty one.
+public struct RestEvidence: Equatable, Sendable {
+    public var header: WALEvidence.Header
+    /// Neither file was changed since.
+    public var isUntouched: Bool
+    /// A read transaction of ours has been open since, so no commit has left the WAL.
+    public var isPinned: Bool
+    public var commitsCounted: UInt32?
+    public var commitsSeen: UInt32
+
+    public init(
+        header: WALEvidence.Header,
+        isUntouched: Bool,
+        isPinned: Bool = false,
+        commitsCounted: UInt32? = nil,
+        commitsSeen: UInt32 = 0
+    ) {
+        self.header = header
+        self.isUntouched = isUntouched
+        self.isPinned = isPinned
+        self.commitsCounted = commitsCounted
+        self.commitsSeen = commitsSeen
+    }
+}
+
+extension CustodyDecision {
+    /// Where to go on from a database at rest; `resume` means that nothing happened.
+    public init(_ evidence: RestEvidence) {
+        switch evidence.header {
+        case .missing, .empty:
+            self = evidence.isUntouched ? .resume : .lost(.walMissing)
+        case .unreadable:
+            self = .lost(.walUnreadable)
+        case .valid:
+            if evidence.isPinned {
+                self = .restarted(.pin)
+            } else if let counted = evidence.commitsCounted, counted == evidence.commitsSeen {
+                self = .restarted(.count)
+            } else {
+                self = .lost(.walAppeared)
+            }
+        }
+    }
+}

@@ -113,6 +113,29 @@ public final class DatabaseFiles: Sendable {
         return try opened.file.read(at: offset, into: buffer)
     }
 
+    /// Processes other than this one that read from the WAL now, by their locks.
+    ///
+    /// A reader of the database file alone is not among them: it keeps no WAL from starting
+    /// again. Lock bytes: WAL-mode File Format, section 2.3 (read marks 1–4 at 124–127).
+    public func otherWALReaders() -> [Int32] {
+        sidecars.withLock { sidecars in
+            guard let walIndex = sidecars.walIndex else { return [] }
+            var readers: Set<Int32> = []
+            for byte in 124...127 {
+                var query = flock()
+                query.l_type = Int16(F_WRLCK)
+                query.l_whence = Int16(SEEK_SET)
+                query.l_start = off_t(byte)
+                query.l_len = 1
+                guard fcntl(walIndex.file.raw, F_GETLK, &query) == 0,
+                    query.l_type != Int16(F_UNLCK)
+                else { continue }
+                readers.insert(query.l_pid)
+            }
+            return readers.sorted()
+        }
+    }
+
     // MARK: Sharing
 
     private struct Shared {

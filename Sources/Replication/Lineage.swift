@@ -1,0 +1,55 @@
+public import LTXCodec
+
+/// What comparing a bucket with what it acknowledged has shown (BUGS B30–B32).
+///
+/// The raw values are stable: they stand in journals and tests.
+public enum LineageFinding: String, Equatable, Sendable, CaseIterable {
+    /// The bucket's head is the file that was acknowledged last.
+    case agrees
+    /// The bucket is empty, and nothing was ever acknowledged.
+    case fresh
+    /// The bucket is one or more files ahead, and they are our own: the acknowledgement was lost.
+    case acknowledgementLost = "acknowledgement-lost"
+    /// The bucket has a history, and we know of none: a restored device, a lost state file.
+    case adopted
+    /// The bucket is empty, though it acknowledged something.
+    case wiped
+    /// Somebody else appended.
+    case ahead
+    /// The bucket was set back.
+    case behind
+    /// The head has the TXID that was acknowledged, but not its bytes.
+    case reseeded
+
+    /// Nothing has to be repaired before an append.
+    public var isSound: Bool {
+        switch self {
+        case .agrees, .fresh, .acknowledgementLost: true
+        case .adopted, .wiped, .ahead, .behind, .reseeded: false
+        }
+    }
+
+    /// Compares.
+    ///
+    /// - Parameters:
+    ///   - acknowledged: What the bucket is known to have taken last; `nil` if nothing.
+    ///   - head: The highest TXID it holds now.
+    ///   - headIsAcknowledged: Its head is the acknowledged file, byte for byte as far as known.
+    ///   - newerAreOurs: All it holds above the acknowledged TXID is also here, with equal bytes.
+    public init(
+        acknowledged: TXID?,
+        head: TXID,
+        headIsAcknowledged: Bool,
+        newerAreOurs: Bool
+    ) {
+        switch (acknowledged, head) {
+        case (nil, .zero): self = .fresh
+        case (_, .zero): self = .wiped
+        case (nil, _): self = newerAreOurs ? .acknowledgementLost : .adopted
+        case (let acknowledged?, _) where head > acknowledged:
+            self = newerAreOurs ? .acknowledgementLost : .ahead
+        case (let acknowledged?, _) where head < acknowledged: self = .behind
+        default: self = headIsAcknowledged ? .agrees : .reseeded
+        }
+    }
+}

@@ -1,0 +1,55 @@
+public import DurableFiles
+public import LTXCodec
+
+/// What a replicator must still know after a kill: its place, and what the bucket acknowledged.
+///
+/// Local and acknowledged TXIDs are separate facts. A file is being made in two steps, because a
+/// kill can fall between its rename and whatever is written about it: `making` says what holds
+/// *if* the file is there.
+public struct ReplicatorState: Equatable, Sendable {
+    /// The newest local file and the place behind it.
+    public struct Made: Equatable, Sendable {
+        public var txid: TXID
+        public var place: Place
+
+        public init(txid: TXID, place: Place) {
+            self.txid = txid
+            self.place = place
+        }
+    }
+
+    /// A file whose rename may or may not have happened.
+    public struct Making: Equatable, Sendable {
+        public var level: Int
+        public var name: LTXFileName
+        public var place: Place
+    }
+
+    /// The newest file that a bucket took: its TXID, and its checksum to know it again by.
+    public struct Acknowledged: Equatable, Sendable {
+        public var txid: TXID
+        public var fileChecksum: Checksum
+
+        public init(txid: TXID, fileChecksum: Checksum) {
+            self.txid = txid
+            self.fileChecksum = fileChecksum
+        }
+    }
+
+    /// 32 hexadecimal digits that name one unbroken history of one database by one writer.
+    public var lineage: String
+    public var database: FileIdentity
+    public var made: Made
+    public var making: Making?
+    /// By bucket address.
+    public var acknowledged: [String: Acknowledged]
+    public var streak: RetryStreak
+
+    public init(lineage: String, database: FileIdentity) {
+        self.lineage = lineage
+        self.database = database
+        made = Made(txid: .zero, place: .unknown)
+        acknowledged = [:]
+        streak = RetryStreak()
+    }
+}

@@ -1,0 +1,71 @@
+public import LTXCodec
+public import SQLiteBridge
+
+/// What a sync did.
+public struct SyncReport: Sendable {
+    public var kind: SyncKind = .nothing
+    /// What showed that a restart of the WAL cost nothing, when there was one.
+    public var proof: RestartProof?
+    /// The newest local TXID after it.
+    public var txid: TXID = .zero
+    /// Pages in the file it made, and the file's size.
+    public var pages = 0
+    public var bytes: Int64 = 0
+    /// Pages whose checksum was compared, by a rescan.
+    public var pagesCompared = 0
+    /// Database size in pages.
+    public var commit: UInt32 = 0
+
+    public init() {}
+}
+
+/// What a sealed checkpoint did.
+public struct CheckpointReport: Sendable {
+    public var result: CheckpointResult
+    /// Passive passes under the write lock.
+    public var tries: Int
+    /// How long the write lock took to get, and how long it was held: writers waited that long.
+    public var lockWait: Duration
+    public var lockHeld: Duration
+}
+
+/// One push: what happened, why, and what is still owed (DESIGN §10).
+///
+/// There is one for every push, also for one that failed or found nothing.
+public struct PushRecord: Sendable {
+    /// Counts the pushes of a process, from 1.
+    public var id: UInt64 = 0
+    public var outcome: PushOutcome = .inSync(verified: false)
+    public var streak = RetryStreak()
+    public var lineage = ""
+    /// The syncs that made something, or else the last one.
+    public var syncs: [SyncReport] = []
+    public var checkpoint: CheckpointReport?
+    /// What was found wrong with the bucket before the first append, if anything.
+    public var lineageFinding: LineageFinding?
+    /// The newest local TXID, and the newest that the bucket is known to hold.
+    public var txid: TXID = .zero
+    public var remoteTXID: TXID = .zero
+    /// What this push shipped.
+    public var files = 0
+    public var bytes: Int64 = 0
+    public var pages = 0
+    /// Files made and not yet accepted.
+    public var backlogFiles = 0
+    public var backlogBytes: Int64 = 0
+    public var walBytes: Int64 = 0
+    public var databaseBytes: Int64 = 0
+    public var duration: Duration = .zero
+    /// What was set aside or repaired on the way, a line each.
+    public var notes: [String] = []
+
+    public init() {}
+
+    /// The sync that says most: a snapshot before a rescan before a plain one.
+    public var kind: SyncKind {
+        let kinds = syncs.map(\.kind)
+        for kind in kinds { if case .snapshot = kind { return kind } }
+        for kind in kinds { if case .rescan = kind { return kind } }
+        return kinds.contains(.wal) ? .wal : .nothing
+    }
+}

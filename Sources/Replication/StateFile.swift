@@ -1,0 +1,255 @@
+import DurableFiles
+import LTXCodec
+import SQLiteWAL
+
+/// The replicator's state on disk: a line a fact, and a CRC-64 of all lines before it.
+///
+/// ```
+/// dormouse-state 1
+/// lineage 6f1c…
+/// database 2049 131077
+/// made 000000000000002a cursor 9f3a11c2 0b7d4e90 7 le 120 5c1fa3d0 77e04b11 4096 187032 494432
+/// acknowledged 000000000000002a 8c1b… /var/backups/health
+/// streak 0
+/// crc 4d0f…
+/// ```
+struct StateFile {
+    let path: String
+
+    static let version = 1
+    /// Far above what a hundred buckets need.
+    private static let limit = 1 << 20
+
+    /// Why a state cannot be used; the replicator goes on without it.
+    enum Unusable: Error, Equatable, CustomStringConvertible {
+        case checksum
+        case version(String)
+        case line(Int, String)
+        case missing(String)
+
+        var description: String {
+            switch self {
+            case .checksum: "its checksum does not match"
+            case .version(let text):
+                "it is of version \(text), this program knows \(StateFile.version)"
+            case .line(let number, let text): "line \(number) is not understood: \(text.prefix(60))"
+            case .missing(let key): "it has no line \(key)"
+            }
+        }
+    }
+
+    /// Reads the state; `nil` if there is none.
+    func load() throws -> ReplicatorState? {
+        guard let bytes = try DurableFiles.read(path, limit: Self.limit) else { return nil }
+        return try Self.parse(String(decoding: bytes, as: UTF8.self))
+    }
+
+    func save(_ state: ReplicatorState) throws(FileError) {
+        let file = try DurableFile(path)
+        try file.write(Self.text(of: state))
+        try file.publish()
+    }
+
+    // MARK: Writing
+
+    static func text(of state: ReplicatorState) -> String {
+        var lines = [
+            "dormouse-state \(version)",
+            "lineage \(state.lineage)",
+            "database \(state.database.device) \(state.database.inode)",
+            "made \(state.made.txid) \(text(of: state.made.place))",
+        ]
+        if let making = state.making {
+            lines.append("making \(making.level) \(making.name) \(text(of: making.place))")
+        }
+        for (address, acknowledged) in state.acknowledged.sorted(by: { $0.key < $1.key }) {
+            // An address with a line break could not be read back, and none is a real one.
+            guard !address.contains(where: \.isNewline) else { continue }
+            lines.append(
+                "acknowledged \(acknowledged.txid) \(acknowledged.fileChecksum) \(address)"
+            )
+        }
+        lines.append("streak \(state.streak.count)")
+        let body = lines.joined(separator: "\n") + "\n"
+        return body + "crc \(hex(crc(body)))\n"
+    }
+
+    private static func text(of place: Place) -> String {
+        switch place {
+        case .unknown: return "unknown"
+        case .atRest(let database, let wal):
+            return "at-rest \(text(of: database)) \(wal.map(text(of:)) ?? "-")"
+        case .cursor(let cursor, let walSize):
+            let numbers: [UInt32] = [
+                cursor.nextFrame, cursor.checksum.s1, cursor.checksum.s2, cursor.pageSize,
+                cursor.commit,
+            ]
+            return "cursor \(cursor.salt.salt1) \(cursor.salt.salt2) \(cursor.sequence) "
+                + (cursor.bigEndianChecksums ? "be " : "le ")
+                + numbers.map { String($0) }.joined(separator: " ") + " \(walSize)"
+        }
+    }
+
+    private static func text(of print: FileFingerprint) -> String {
+        "\(print.identity.device):\(print.identity.inode):\(print.sizeInBytes)"
+            + ":\(print.modifiedNanoseconds):\(print.changedNanoseconds)"
+    }
+
+    private static func crc(_ text: String) -> UInt64 {
+        var crc = CRC64()
+        var text = text
+        text.withUTF8 { crc.update(UnsafeRawBufferPointer($0)) }
+        return crc.value
+    }
+
+    private static func hex(_ value: UInt64) -> String {
+        let digits = String(value, radix: 16)
+        return String(repeating: "0", count: 16 - digits.count) + digits
+    }
+
+    // MARK: Reading
+
+    static func parse(_ text: String) throws(Unusable) -> ReplicatorState {
+        guard let end = text.range(of: "crc ", after: "\n") else { throw .missing("crc") }
+        let body = String(text[..<end])
+        guard text[end...].dropFirst(4) == hex(crc(body)) + "\n" else { throw .checksum }
+        let lines = body.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
+        var parser = LineParser()
+        for (index, line) in lines.enumerated() {
+            let words = line.split(separator: " ", omittingEmptySubsequences: false)
+            if index == 0 {
+                guard words.first == "dormouse-state", words.count == 2 else {
+                    throw .line(1, String(line))
+                }
+                guard words[1] == "\(version)" else { throw .version(String(words[1])) }
+                continue
+            }
+            guard parser.take(words) else { throw .line(index + 1, String(line)) }
+        }
+        return try parser.state()
+    }
+
+    private struct LineParser {
+        private var lineage: String?
+        private var database: FileIdentity?
+        private var made: ReplicatorState.Made?
+        private var making: ReplicatorState.Making?
+        private var acknowledged: [String: ReplicatorState.Acknowledged] = [:]
+        private var streak: RetryStreak?
+
+        mutating func take(_ words: [Substring]) -> Bool {
+            switch words.first {
+            case "lineage":
+                guard words.count == 2, lineage == nil else { return false }
+                lineage = String(words[1])
+            case "database":
+                guard words.count == 3, database == nil, let device = UInt64(words[1]),
+                    let inode = UInt64(words[2])
+                else { return false }
+                database = FileIdentity(device: device, inode: inode)
+            case "made":
+                guard words.count > 2, made == nil, let txid = TXID(String(words[1])),
+                    let place = Self.place(words[2...])
+                else { return false }
+                made = ReplicatorState.Made(txid: txid, place: place)
+            case "making":
+                guard words.count > 3, making == nil, let level = Int(words[1]),
+                    (0...9).contains(level), let name = LTXFileName(String(words[2])),
+                    let place = Self.place(words[3...])
+                else { return false }
+                making = ReplicatorState.Making(level: level, name: name, place: place)
+            case "acknowledged":
+                guard words.count > 3, let txid = TXID(String(words[1])),
+                    let checksum = UInt64(words[2], radix: 16)
+                else { return false }
+                acknowledged[words[3...].joined(separator: " ")] = ReplicatorState.Acknowledged(
+                    txid: txid,
+                    fileChecksum: Checksum(rawValue: checksum)
+                )
+            case "streak":
+                guard words.count == 2, streak == nil, let count = UInt32(words[1]) else {
+                    return false
+                }
+                streak = RetryStreak(count: count)
+            default:
+                return false
+            }
+            return true
+        }
+
+        func state() throws(Unusable) -> ReplicatorState {
+            guard let lineage else { throw .missing("lineage") }
+            guard let database else { throw .missing("database") }
+            guard let made else { throw .missing("made") }
+            guard let streak else { throw .missing("streak") }
+            var state = ReplicatorState(lineage: lineage, database: database)
+            state.made = made
+            state.making = making
+            state.acknowledged = acknowledged
+            state.streak = streak
+            return state
+        }
+
+        private static func place(_ words: ArraySlice<Substring>) -> Place? {
+            let rest = Array(words.dropFirst())
+            switch words.first {
+            case "unknown":
+                return rest.isEmpty ? .unknown : nil
+            case "at-rest":
+                guard rest.count == 2, let database = fingerprint(rest[0]) else { return nil }
+                guard rest[1] != "-" else { return .atRest(database, wal: nil) }
+                guard let wal = fingerprint(rest[1]) else { return nil }
+                return .atRest(database, wal: wal)
+            case "cursor":
+                guard rest.count == 10, rest[3] == "le" || rest[3] == "be",
+                    let walSize = Int64(rest[9])
+                else { return nil }
+                let numbers = (rest[..<3] + rest[4..<9]).compactMap { UInt32($0) }
+                guard numbers.count == 8, numbers[3] > 0, WALHeader.isPageSize(numbers[6]) else {
+                    return nil
+                }
+                return .cursor(
+                    WALCursor(
+                        salt: WALSalt(salt1: numbers[0], salt2: numbers[1]),
+                        sequence: numbers[2],
+                        pageSize: numbers[6],
+                        bigEndianChecksums: rest[3] == "be",
+                        nextFrame: numbers[3],
+                        checksum: WALChecksum(s1: numbers[4], s2: numbers[5]),
+                        commit: numbers[7]
+                    ),
+                    walSize: walSize
+                )
+            default:
+                return nil
+            }
+        }
+
+        private static func fingerprint(_ text: Substring) -> FileFingerprint? {
+            let parts = text.split(separator: ":")
+            guard parts.count == 5, let device = UInt64(parts[0]), let inode = UInt64(parts[1]),
+                let size = Int64(parts[2]), let modified = Int64(parts[3]),
+                let changed = Int64(parts[4])
+            else { return nil }
+            return FileFingerprint(
+                identity: FileIdentity(device: device, inode: inode),
+                sizeInBytes: size,
+                modifiedNanoseconds: modified,
+                changedNanoseconds: changed
+            )
+        }
+    }
+}
+
+extension String {
+    /// Where the last line that starts with a prefix begins.
+    fileprivate func range(of prefix: String, after separator: Character) -> Index? {
+        var end = endIndex
+        while let found = self[..<end].lastIndex(of: separator) {
+            let start = index(after: found)
+            if self[start...].hasPrefix(prefix) { return start }
+            end = found
+        }
+        return nil
+    }
+}
