@@ -56,4 +56,23 @@ public struct WALFrameHeader: Hashable, Sendable {
         guard rest == 0, index < Int64(UInt32.max) else { return nil }
         return UInt32(index) + 1
     }
+
+    /// Which frame follows a range of the file, given as LTX headers give it.
+    ///
+    /// - Parameters:
+    ///   - offset: Byte offset of the range's first frame.
+    ///   - size: Bytes in the range, 0 for an empty one.
+    ///   - pageSize: Bytes per page.
+    /// - Returns: `nil` if the range does not begin at a frame or is not made of whole frames.
+    public static func frame(
+        behindOffset offset: Int64,
+        size: Int64,
+        pageSize: UInt32
+    ) -> UInt32? {
+        let (end, tooFar) = offset.addingReportingOverflow(size)
+        guard size >= 0, !tooFar, frame(atOffset: offset, pageSize: pageSize) != nil else {
+            return nil
+        }
+        return frame(atOffset: end, pageSize: pageSize)
+    }
 }

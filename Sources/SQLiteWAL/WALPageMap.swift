@@ -57,11 +57,13 @@ public struct WALPageMap: Hashable, Sendable {
         guard previous < commit else { return nil }
         var expected = previous + 1
         for word in words[lowerBound(of: expected)...] {
+            let pgno = UInt32(word >> 32)
+            if pgno == lockPage { continue }
             if expected == lockPage {
                 guard expected < commit else { return nil }
                 expected += 1
             }
-            guard UInt32(word >> 32) == expected else { return expected }
+            guard pgno == expected else { return expected }
             guard expected < commit else { return nil }
             expected += 1
         }
