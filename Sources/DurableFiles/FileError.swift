@@ -36,6 +36,9 @@ public struct FileError: Error, Equatable, Sendable, CustomStringConvertible {
     /// The disk or the quota is full: it can pass by itself.
     public var isNoSpace: Bool { code == ENOSPC || code == EDQUOT }
 
+    /// The file is larger than what was asked for allows.
+    public var isTooLarge: Bool { code == EFBIG }
+
     /// Somebody must change an owner, a mode or a mount before this can work.
     public var isDenied: Bool { code == EACCES || code == EPERM || code == EROFS }
 }

@@ -60,14 +60,14 @@ public enum RetryReason: String, Sendable, CaseIterable {
     /// Somebody else wrote to the bucket meanwhile; the next push begins with its lineage.
     case lineageConflict = "lineage-conflict"
     case cancelled
-    /// The database does not exist or holds nothing yet.
-    case databaseNotReady = "database-not-ready"
 }
 
 /// What a person must change. The raw values are stable.
 public enum UnavailableReason: String, Sendable, CaseIterable {
     case notConfigured = "not-configured"
     case databaseMissing = "database-missing"
+    /// It has no page yet.
+    case databaseEmpty = "database-empty"
     case notADatabase = "not-a-database"
     case notWALMode = "not-wal-mode"
     case databaseDenied = "database-denied"

@@ -7,14 +7,17 @@ public import LTXCodec
 /// kill can fall between its rename and whatever is written about it: `making` says what holds
 /// *if* the file is there.
 public struct ReplicatorState: Equatable, Sendable {
-    /// The newest local file and the place behind it.
+    /// The TXID that the next file continues, and the place behind it.
     public struct Made: Equatable, Sendable {
         public var txid: TXID
         public var place: Place
+        /// The database checksum at that TXID; `.none` where it was not known.
+        public var checksum: Checksum
 
-        public init(txid: TXID, place: Place) {
+        public init(txid: TXID, place: Place, checksum: Checksum = .none) {
             self.txid = txid
             self.place = place
+            self.checksum = checksum
         }
     }
 
@@ -22,7 +25,7 @@ public struct ReplicatorState: Equatable, Sendable {
     public struct Making: Equatable, Sendable {
         public var level: Int
         public var name: LTXFileName
-        public var place: Place
+        public var made: Made
     }
 
     /// The newest file that a bucket took: its TXID, and its checksum to know it again by.
@@ -41,6 +44,8 @@ public struct ReplicatorState: Equatable, Sendable {
     public var database: FileIdentity
     public var made: Made
     public var making: Making?
+    /// The highest TXID that was ever seen here or in a bucket: the next file ends above it.
+    public var highest: TXID
     /// By bucket address.
     public var acknowledged: [String: Acknowledged]
     public var streak: RetryStreak
@@ -49,6 +54,7 @@ public struct ReplicatorState: Equatable, Sendable {
         self.lineage = lineage
         self.database = database
         made = Made(txid: .zero, place: .unknown)
+        highest = .zero
         acknowledged = [:]
         streak = RetryStreak()
     }

@@ -8,7 +8,8 @@ import SQLiteWAL
 /// dormouse-state 1
 /// lineage 6f1c…
 /// database 2049 131077
-/// made 000000000000002a cursor 9f3a11c2 0b7d4e90 7 le 120 5c1fa3d0 77e04b11 4096 187032 494432
+/// highest 000000000000002a
+/// made 000000000000002a 9c3e… cursor 2671382978 193810064 7 le 121 1545577424 201 4096 187032 494432
 /// acknowledged 000000000000002a 8c1b… /var/backups/health
 /// streak 0
 /// crc 4d0f…
@@ -57,10 +58,11 @@ struct StateFile {
             "dormouse-state \(version)",
             "lineage \(state.lineage)",
             "database \(state.database.device) \(state.database.inode)",
-            "made \(state.made.txid) \(text(of: state.made.place))",
+            "highest \(state.highest)",
+            "made \(text(of: state.made))",
         ]
         if let making = state.making {
-            lines.append("making \(making.level) \(making.name) \(text(of: making.place))")
+            lines.append("making \(making.level) \(making.name) \(text(of: making.made))")
         }
         for (address, acknowledged) in state.acknowledged.sorted(by: { $0.key < $1.key }) {
             // An address with a line break could not be read back, and none is a real one.
@@ -72,6 +74,10 @@ struct StateFile {
         lines.append("streak \(state.streak.count)")
         let body = lines.joined(separator: "\n") + "\n"
         return body + "crc \(hex(crc(body)))\n"
+    }
+
+    private static func text(of made: ReplicatorState.Made) -> String {
+        "\(made.txid) \(made.checksum) \(text(of: made.place))"
     }
 
     private static func text(of place: Place) -> String {
@@ -133,6 +139,7 @@ struct StateFile {
         private var lineage: String?
         private var database: FileIdentity?
         private var made: ReplicatorState.Made?
+        private var highest: TXID?
         private var making: ReplicatorState.Making?
         private var acknowledged: [String: ReplicatorState.Acknowledged] = [:]
         private var streak: RetryStreak?
@@ -148,16 +155,19 @@ struct StateFile {
                 else { return false }
                 database = FileIdentity(device: device, inode: inode)
             case "made":
-                guard words.count > 2, made == nil, let txid = TXID(String(words[1])),
-                    let place = Self.place(words[2...])
-                else { return false }
-                made = ReplicatorState.Made(txid: txid, place: place)
+                guard made == nil, let made = Self.made(words[1...]) else { return false }
+                self.made = made
+            case "highest":
+                guard words.count == 2, highest == nil, let txid = TXID(String(words[1])) else {
+                    return false
+                }
+                highest = txid
             case "making":
                 guard words.count > 3, making == nil, let level = Int(words[1]),
                     (0...9).contains(level), let name = LTXFileName(String(words[2])),
-                    let place = Self.place(words[3...])
+                    let made = Self.made(words[3...])
                 else { return false }
-                making = ReplicatorState.Making(level: level, name: name, place: place)
+                making = ReplicatorState.Making(level: level, name: name, made: made)
             case "acknowledged":
                 guard words.count > 3, let txid = TXID(String(words[1])),
                     let checksum = UInt64(words[2], radix: 16)
@@ -181,13 +191,27 @@ struct StateFile {
             guard let lineage else { throw .missing("lineage") }
             guard let database else { throw .missing("database") }
             guard let made else { throw .missing("made") }
+            guard let highest else { throw .missing("highest") }
             guard let streak else { throw .missing("streak") }
             var state = ReplicatorState(lineage: lineage, database: database)
             state.made = made
             state.making = making
+            state.highest = highest
             state.acknowledged = acknowledged
             state.streak = streak
             return state
+        }
+
+        private static func made(_ words: ArraySlice<Substring>) -> ReplicatorState.Made? {
+            let words = Array(words)
+            guard words.count > 2, let txid = TXID(String(words[0])),
+                let checksum = UInt64(words[1], radix: 16), let place = place(words[2...])
+            else { return nil }
+            return ReplicatorState.Made(
+                txid: txid,
+                place: place,
+                checksum: Checksum(rawValue: checksum)
+            )
         }
 
         private static func place(_ words: ArraySlice<Substring>) -> Place? {

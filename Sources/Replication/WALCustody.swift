@@ -189,15 +189,21 @@ final class WALCustody {
         counterAtCursor = index.changeCounter
     }
 
-    /// The database as a read transaction of ours sees it now.
+    /// The database as a read transaction of ours sees it now, or as it was at an earlier frame.
     ///
     /// Works under a guard or pin of any age: whatever that transaction keeps out of the database
     /// file is in the WAL, and pages of the WAL come before pages of the file.
-    func source() throws -> SourcePages {
+    ///
+    /// - Parameter lastFrame: The last frame to count of the WAL's present generation; it ends a
+    ///   transaction. Not before the age of the guard.
+    /// - Returns: The pages; they stay readable while the guard is held.
+    /// - Throws: `DatabaseFault`, `SQLiteError`, `FileError`.
+    func source(through lastFrame: UInt32 = .max) throws -> SourcePages {
         let view = try look()
         if let header = view.header, view.indexMatches, let index = view.index, index.maxFrame > 0 {
-            let scan = try wal.scan(from: .start(of: header), through: index.maxFrame)
-            guard scan.end.nextFrame - 1 == index.maxFrame else {
+            let last = min(lastFrame, index.maxFrame)
+            let scan = try wal.scan(from: .start(of: header), through: last)
+            guard scan.end.nextFrame - 1 == last else {
                 throw DatabaseFault.damagedWAL(path: files.walPath, frame: scan.end.nextFrame)
             }
             return SourcePages(
@@ -210,16 +216,12 @@ final class WALCustody {
         }
         let pages = try readers[pin?.reader ?? 0].value("PRAGMA page_count")?.integer ?? 0
         let commit = UInt32(clamping: pages)
-        // Everything is in the file; the next frame, if there is a generation, is its first, or
-        // stands behind a generation that was copied back whole.
-        var end: WALCursor?
-        if let header = view.header {
-            end = .start(of: header, commit: commit)
-            if !view.indexMatches {
-                let scan = try wal.scan(from: .start(of: header))
-                end = scan.end
-                end?.commit = commit
-            }
+        // All is in the file. The next frame is the first of the generation, if there is one; or
+        // it comes after a restart that has not written its header yet, behind a whole old one.
+        var end = view.header.map { WALCursor.start(of: $0, commit: commit) }
+        if let start = end, !view.indexMatches {
+            end = try wal.scan(from: start).end
+            end?.commit = commit
         }
         return SourcePages(custody: self, view: view, commit: commit, map: WALPageMap(), end: end)
     }

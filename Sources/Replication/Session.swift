@@ -1,0 +1,248 @@
+import Bucket
+import DurableFiles
+import LTXCodec
+import SQLiteBridge
+import SQLiteWAL
+
+/// What a replicator holds while its database is open. It lives on the replicator's thread.
+final class Session {
+    /// What the next sync must do before it may go on from a place.
+    enum Pending: Equatable {
+        case compare(LostPlace)
+        case snapshot(SnapshotReason)
+    }
+
+    let custody: WALCustody
+    let meta: MetaDirectory
+    let stateFile: StateFile
+    var state: ReplicatorState
+    var pending: Pending?
+    var policy: CheckpointPolicy
+    /// The bucket was compared with what it acknowledged, and nothing has failed since.
+    var isLineageChecked = false
+    /// The local files do not lead up to the state's TXID.
+    var isBacklogBroken = false
+    private var loadedLedger: PageLedger?
+    private let claim: FileLock
+
+    /// Opens everything, in an order in which a failure leaves nothing changed.
+    ///
+    /// - Parameters:
+    ///   - database: Path of the database.
+    ///   - options: See there.
+    ///   - notes: Takes a line for everything that had to be set aside.
+    /// - Throws: `DatabaseFault`, `FileLock.Held`, `SQLiteError`, `FileError`.
+    init(database: String, options: ReplicatorOptions, notes: inout [String]) throws {
+        try DatabaseFault.check(database)
+        meta = MetaDirectory(database: database)
+        // Whether it can be replicated at all is asked before a directory is made beside it.
+        let custody = try WALCustody(path: database, pin: options.pin)
+        do {
+            try DurableFiles.makeDirectories(meta.path)
+            claim = try FileLock(meta.lockPath)
+            try meta.sweep()
+            stateFile = StateFile(path: meta.statePath)
+            policy = CheckpointPolicy(threshold: options.checkpointFrames)
+            let fresh = ReplicatorState(
+                lineage: Self.newLineage(),
+                database: custody.files.identity
+            )
+            state = fresh
+            self.custody = custody
+            if let known = try loadState(&notes) {
+                state = known
+                if known.database != custody.files.identity {
+                    notes.append("the database file is another one than before")
+                    state.database = custody.files.identity
+                    pending = .compare(.databaseReplaced)
+                }
+            }
+            try settle(&notes)
+        } catch {
+            custody.close()
+            throw error
+        }
+    }
+
+    func close() {
+        custody.close()
+    }
+
+    private func loadState(_ notes: inout [String]) throws -> ReplicatorState? {
+        do {
+            return try stateFile.load()
+        } catch let unusable as StateFile.Unusable {
+            let target = try meta.setAside(stateFile.path)
+            notes.append("the state file was set aside as \(target): \(unusable)")
+            return nil
+        } catch let error as FileError where error.isTooLarge {
+            let target = try meta.setAside(stateFile.path)
+            notes.append("the state file was set aside as \(target): it is far too large")
+            return nil
+        }
+    }
+
+    /// Brings the state and the local files together after whatever ended the last process.
+    private func settle(_ notes: inout [String]) throws {
+        if let making = state.making {
+            if try FileStatus.of(meta.path(level: making.level, name: making.name)) != nil {
+                state.made = making.made
+            }
+            state.making = nil
+        }
+        var files = try meta.files()
+        for file in files {
+            do {
+                let facts = try meta.inspect(file)
+                guard facts.header.fileName == file.name else {
+                    throw LTXError.txidRange(
+                        min: facts.header.minTXID,
+                        max: facts.header.maxTXID
+                    )
+                }
+            } catch let error as FileError {
+                throw error
+            } catch {
+                let path = meta.path(level: file.level, name: file.name)
+                let target = try meta.setAside(path)
+                notes.append("a local file was set aside as \(target): \(error)")
+                files.removeAll { $0 == file }
+            }
+            state.highest = max(state.highest, file.maxTXID)
+        }
+        state.highest = max(state.highest, state.made.txid)
+        for acknowledged in state.acknowledged.values {
+            state.highest = max(state.highest, acknowledged.txid)
+        }
+        // Files without a state: made by Litestream, or their state was lost.
+        if state.made.txid == .zero, let newest = files.last { state.made.txid = newest.maxTXID }
+    }
+
+    func saveState() throws(FileError) {
+        try stateFile.save(state)
+    }
+
+    // MARK: Ledger
+
+    private var ledgerFile: LedgerFile { LedgerFile(path: meta.ledgerPath) }
+
+    /// The ledger at the state's TXID, or why there is none.
+    func ledger() -> Result<PageLedger, LedgerProblem> {
+        if let loadedLedger { return .success(loadedLedger) }
+        do {
+            let ledger = try loadLedger()
+            loadedLedger = ledger
+            return .success(ledger)
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// Why the ledger cannot be used.
+    enum LedgerProblem: Error, CustomStringConvertible {
+        case missing
+        case damaged(String)
+
+        var description: String {
+            switch self {
+            case .missing: "there is no page ledger"
+            case .damaged(let why): "the page ledger cannot be used: \(why)"
+            }
+        }
+    }
+
+    private func loadLedger() throws(LedgerProblem) -> PageLedger {
+        do {
+            guard let loaded = try ledgerFile.load() else { throw LedgerProblem.missing }
+            var ledger = loaded.ledger
+            let target = state.made
+            guard ledger.txid <= target.txid else {
+                throw LedgerProblem.damaged("it is ahead, at \(ledger.txid) of \(target.txid)")
+            }
+            if ledger.txid < target.txid || ledger.checksum != loaded.checksum {
+                try replay(onto: &ledger, through: target.txid)
+            }
+            guard ledger.txid == target.txid else {
+                throw LedgerProblem.damaged("it is behind, at \(ledger.txid) of \(target.txid)")
+            }
+            guard target.checksum == .none || ledger.checksum == target.checksum else {
+                throw LedgerProblem.damaged(
+                    "its checksum is \(ledger.checksum), that of \(target.txid) \(target.checksum)"
+                )
+            }
+            if let pgno = ledger.firstUnknown {
+                throw LedgerProblem.damaged("it has no entry for page \(pgno)")
+            }
+            return ledger
+        } catch let problem as LedgerProblem {
+            throw problem
+        } catch {
+            throw .damaged("\(error)")
+        }
+    }
+
+    /// Plays local files over a ledger that a kill left behind or half-way.
+    ///
+    /// The file of the ledger's own TXID too: its entries may have been on their way.
+    private func replay(onto ledger: inout PageLedger, through target: TXID) throws {
+        let page = UnsafeMutableRawBufferPointer.allocate(
+            byteCount: Int(ledger.pageSize),
+            alignment: 16
+        )
+        defer { page.deallocate() }
+        for file in try meta.files() where file.maxTXID >= ledger.txid && file.maxTXID <= target {
+            guard file.minTXID <= ledger.txid.next else { break }
+            let descriptor = try FileDescriptor(
+                reading: meta.path(level: file.level, name: file.name)
+            )
+            let reader = SequentialReader(descriptor)
+            var decoder = try LTXDecoder { try reader.read(into: $0) }
+            guard decoder.header.pageSize == ledger.pageSize else { break }
+            var pages: [(pgno: Pgno, checksum: Checksum)] = []
+            while let pgno = try decoder.nextPage(into: page) {
+                let bytes = UnsafeRawBufferPointer(page)
+                pages.append((pgno, pageChecksum(pgno: pgno, page: bytes)))
+            }
+            _ = try decoder.finish()
+            ledger.apply(txid: file.maxTXID, commit: decoder.header.commit, pages: pages)
+        }
+    }
+
+    /// Moves the ledger on to a file that was just made, on disk too.
+    func advanceLedger(to ledger: PageLedger, changed: [Pgno], grownFrom: UInt32) throws {
+        loadedLedger = ledger
+        try ledgerFile.update(to: ledger, changed: changed, grownFrom: grownFrom)
+    }
+
+    func replaceLedger(with ledger: PageLedger) throws {
+        loadedLedger = ledger
+        try ledgerFile.replace(with: ledger)
+    }
+
+    /// Forgets what is in memory, which may be ahead of what was published.
+    func reloadLedger() {
+        loadedLedger = nil
+    }
+
+    private static func newLineage() -> String {
+        var random = SystemRandomNumberGenerator()
+        let digits = String(UInt128.random(in: 0...UInt128.max, using: &random), radix: 16)
+        return String(repeating: "0", count: 32 - digits.count) + digits
+    }
+}
+
+/// Reads a descriptor from its start, for a decoder's closure.
+private final class SequentialReader {
+    private let file: FileDescriptor
+    private var offset: Int64 = 0
+
+    init(_ file: consuming FileDescriptor) {
+        self.file = file
+    }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer) throws(FileError) -> Int {
+        let count = try file.read(at: offset, into: buffer)
+        offset += Int64(count)
+        return count
+    }
+}
