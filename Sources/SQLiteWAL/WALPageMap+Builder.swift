@@ -31,6 +31,9 @@ extension WALPageMap {
             minima.append(Minimum(lastFrame: frame - 1, commit: commit))
         }
 
+        /// The smallest database size, in pages, of all commits; `nil` without one.
+        var smallestCommit: UInt32? { minima.first?.commit }
+
         consuming func finish() -> WALPageMap {
             var words: [UInt64] = []
             words.reserveCapacity(frames.count)

@@ -71,31 +71,34 @@ public struct WALPageMap: Hashable, Sendable {
         return expected < commit ? expected + 1 : nil
     }
 
-    /// The first position whose page is not below the given one.
-    /// This map with what a later part of the log holds laid over it, cut to the size that the
-    /// later part leaves.
+    /// This map with what a later part of the log holds laid over it.
     ///
     /// The frames of both must lie in one file, as those of an old generation behind the end of
     /// a new one do.
-    public func overlaid(with newer: WALPageMap, commit: UInt32) -> WALPageMap {
-        var words: [UInt64] = []
-        words.reserveCapacity(self.words.count + newer.words.count)
-        var (mine, theirs) = (self.words[...], newer.words[...])
+    ///
+    /// - Parameter newer: A scan of everything that was committed after this map's frames.
+    /// - Returns: The newest frame of each page. Pages that a commit of the later part cut off
+    ///   are there only if that part wrote them again.
+    public func overlaid(with newer: WALScan) -> WALPageMap {
+        let kept = words.prefix { $0 >> 32 <= newer.smallestCommit ?? .max }
+        var merged: [UInt64] = []
+        merged.reserveCapacity(kept.count + newer.pages.count)
+        var (mine, theirs) = (kept[...], newer.pages.words[...])
         while let own = mine.first {
             if let other = theirs.first, other >> 32 <= own >> 32 {
                 if other >> 32 == own >> 32 { mine.removeFirst() }
-                words.append(other)
+                merged.append(other)
                 theirs.removeFirst()
             } else {
-                words.append(own)
+                merged.append(own)
                 mine.removeFirst()
             }
         }
-        words.append(contentsOf: theirs)
-        while let last = words.last, UInt32(last >> 32) > commit { words.removeLast() }
-        return WALPageMap(ascending: words)
+        merged.append(contentsOf: theirs)
+        return WALPageMap(ascending: merged)
     }
 
+    /// The first position whose page is not below the given one.
     private func lowerBound(of pgno: UInt32) -> Int {
         var (low, high) = (0, words.count)
         while low < high {

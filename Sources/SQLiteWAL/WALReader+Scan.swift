@@ -9,7 +9,7 @@ extension WALReader {
     /// one grows over the start of the file; whether the cursor's generation is the file's is
     /// for the caller to compare.
     ///
-    /// Memory: one chunk of 256 KiB (at least a frame), some 20 bytes for each page found, and
+    /// Memory: one chunk of 256 KiB (at least a frame), up to 35 bytes for each page found, and
     /// 4 bytes for each frame of the transaction being read. Page data is checked and dropped.
     ///
     /// - Parameters:
@@ -44,9 +44,11 @@ extension WALReader {
             end.commit = header.commit
             try onCommit(WALTransaction(firstFrame: firstFrame, end: end))
         }
+        let smallestCommit = map.smallestCommit
         return WALScan(
             end: end,
             pages: map.finish(),
+            smallestCommit: smallestCommit,
             commits: commits,
             frames: Int(end.nextFrame - cursor.nextFrame),
             validFrames: validFrames,

@@ -26,6 +26,9 @@ public struct WALScan: Hashable, Sendable {
     /// The newest committed frame of each page that is still inside the database.
     public var pages: WALPageMap
 
+    /// The smallest size of the database, in pages, that a commit left; `nil` without a commit.
+    public var smallestCommit: UInt32?
+
     /// Commits between the two places, one for each transaction that wrote.
     public var commits: Int
 
@@ -35,7 +38,7 @@ public struct WALScan: Hashable, Sendable {
     /// Valid frames from the first place on, with those of a transaction not yet committed.
     public var validFrames: Int
 
-    /// Why the scan stopped behind the last valid frame.
+    /// Why the scan stopped behind the last valid frame; `endOfFile` too where it was told to.
     public var stop: WALEnd
 }
 

@@ -78,6 +78,20 @@ struct WALPageMapTests {
         let scan = try image.reader.scan(from: .start(of: header))
         #expect(scan.pages.dictionary == expected.map, "seed \(seed)")
         #expect(scan.commits == expected.commits.count, "seed \(seed)")
+        #expect(scan.smallestCommit == expected.commits.map(\.size).min(), "seed \(seed)")
+
+        // In two parts, it is the same.
+        var places: [WALCursor] = []
+        _ = try image.reader.scan(from: .start(of: header)) { places.append($0.end) }
+        for place in places {
+            let older = try image.reader.scan(
+                from: .start(of: header),
+                through: place.nextFrame - 1
+            )
+            #expect(older.end == place, "seed \(seed)")
+            let newer = try image.reader.scan(from: place)
+            #expect(older.pages.overlaid(with: newer) == scan.pages, "seed \(seed)")
+        }
     }
 
     @Test("200,000 pages fit in a map")

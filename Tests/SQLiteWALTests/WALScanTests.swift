@@ -58,6 +58,19 @@ struct WALScanTests {
     }
 
     @Test(
+        "a scan leaves alone what lies behind the last frame it is given",
+        arguments: [(0, 0, 0), (1, 1, 0), (3, 3, 3), (4, 4, 4), (5, 5, 4), (6, 6, 4), (7, 6, 4)]
+            as [(UInt32, Int, Int)]
+    )
+    func lastFrame(through: UInt32, valid: Int, committed: Int) throws {
+        let start = try start(of: Self.image)
+        let scan = try Self.image.reader.scan(from: start, through: through)
+        #expect(scan.validFrames == valid)
+        #expect(scan.frames == committed)
+        #expect(scan.stop == .endOfFile)
+    }
+
+    @Test(
         "a scan stops in front of the first frame that is not valid",
         arguments: [
             (0, UInt32(9), WALEnd.checksumMismatch), (4, 1, .checksumMismatch),
