@@ -20,8 +20,10 @@ final class Session {
     var policy: CheckpointPolicy
     /// The bucket was compared with what it acknowledged, and nothing has failed since.
     var isLineageChecked = false
-    /// The local files do not lead up to the state's TXID.
-    var isBacklogBroken = false
+    /// The ledger was found good since the database was opened, or made good.
+    var isLedgerChecked = false
+    /// How many pages the files of this process hold, for the records of pushes.
+    var pagesOfFiles: [TXID: Int] = [:]
     private var loadedLedger: PageLedger?
     private let claim: FileLock
 
@@ -90,32 +92,41 @@ final class Session {
             }
             state.making = nil
         }
-        var files = try meta.files()
-        for file in files {
+        let isKnown = state.made.txid > .zero
+        var newest = TXID.zero
+        for file in try meta.files() {
+            let path = meta.path(level: file.level, name: file.name)
+            state.highest = max(state.highest, file.maxTXID)
             do {
-                let facts = try meta.inspect(file)
-                guard facts.header.fileName == file.name else {
-                    throw LTXError.txidRange(
-                        min: facts.header.minTXID,
-                        max: facts.header.maxTXID
-                    )
-                }
+                try verify(file)
+                newest = max(newest, file.maxTXID)
             } catch let error as FileError {
                 throw error
             } catch {
-                let path = meta.path(level: file.level, name: file.name)
                 let target = try meta.setAside(path)
                 notes.append("a local file was set aside as \(target): \(error)")
-                files.removeAll { $0 == file }
+                continue
             }
-            state.highest = max(state.highest, file.maxTXID)
+            // Published half-way, or by another program that went on from here.
+            if isKnown, file.maxTXID > state.made.txid { try DurableFiles.remove(path) }
         }
-        state.highest = max(state.highest, state.made.txid)
         for acknowledged in state.acknowledged.values {
             state.highest = max(state.highest, acknowledged.txid)
         }
         // Files without a state: made by Litestream, or their state was lost.
-        if state.made.txid == .zero, let newest = files.last { state.made.txid = newest.maxTXID }
+        if !isKnown { state.made.txid = newest }
+        state.highest = max(state.highest, state.made.txid)
+    }
+
+    /// Reads a file that an earlier process left: all of it if no bucket has it yet.
+    private func verify(_ file: BucketFile) throws {
+        let facts = try meta.inspect(file)
+        guard facts.header.fileName == file.name else {
+            throw LTXError.txidRange(min: facts.header.minTXID, max: facts.header.maxTXID)
+        }
+        let isAccepted = state.acknowledged.values.contains { $0.txid >= file.maxTXID }
+        guard !isAccepted else { return }
+        pagesOfFiles[file.maxTXID] = try pages(of: file).pages.count
     }
 
     func saveState() throws(FileError) {
@@ -185,33 +196,47 @@ final class Session {
     ///
     /// The file of the ledger's own TXID too: its entries may have been on their way.
     private func replay(onto ledger: inout PageLedger, through target: TXID) throws {
+        for file in try meta.files() where file.maxTXID >= ledger.txid && file.maxTXID <= target {
+            guard file.minTXID <= ledger.txid.next else { break }
+            let (header, pages) = try pages(of: file)
+            guard header.pageSize == ledger.pageSize else { break }
+            ledger.apply(txid: file.maxTXID, commit: header.commit, pages: pages)
+        }
+    }
+
+    /// Decodes a local file whole; its header, and the checksum of each page.
+    private func pages(
+        of file: BucketFile
+    ) throws -> (header: LTXHeader, pages: [(pgno: Pgno, checksum: Checksum)]) {
+        let reader = SequentialReader(
+            try FileDescriptor(reading: meta.path(level: file.level, name: file.name))
+        )
+        var decoder = try LTXDecoder { try reader.read(into: $0) }
         let page = UnsafeMutableRawBufferPointer.allocate(
-            byteCount: Int(ledger.pageSize),
+            byteCount: Int(decoder.header.pageSize),
             alignment: 16
         )
         defer { page.deallocate() }
-        for file in try meta.files() where file.maxTXID >= ledger.txid && file.maxTXID <= target {
-            guard file.minTXID <= ledger.txid.next else { break }
-            let descriptor = try FileDescriptor(
-                reading: meta.path(level: file.level, name: file.name)
-            )
-            let reader = SequentialReader(descriptor)
-            var decoder = try LTXDecoder { try reader.read(into: $0) }
-            guard decoder.header.pageSize == ledger.pageSize else { break }
-            var pages: [(pgno: Pgno, checksum: Checksum)] = []
-            while let pgno = try decoder.nextPage(into: page) {
-                let bytes = UnsafeRawBufferPointer(page)
-                pages.append((pgno, pageChecksum(pgno: pgno, page: bytes)))
-            }
-            _ = try decoder.finish()
-            ledger.apply(txid: file.maxTXID, commit: decoder.header.commit, pages: pages)
+        var pages: [(pgno: Pgno, checksum: Checksum)] = []
+        while let pgno = try decoder.nextPage(into: page) {
+            let bytes = UnsafeRawBufferPointer(page)
+            pages.append((pgno, pageChecksum(pgno: pgno, page: bytes)))
         }
+        _ = try decoder.finish()
+        return (decoder.header, pages)
     }
 
     /// Moves the ledger on to a file that was just made, on disk too.
     func advanceLedger(to ledger: PageLedger, changed: [Pgno], grownFrom: UInt32) throws {
         loadedLedger = ledger
         try ledgerFile.update(to: ledger, changed: changed, grownFrom: grownFrom)
+    }
+
+    /// Takes a ledger that was computed from the database itself at the state's TXID.
+    func mendLedger(with ledger: PageLedger) throws {
+        try replaceLedger(with: ledger)
+        state.made.checksum = ledger.checksum
+        try saveState()
     }
 
     func replaceLedger(with ledger: PageLedger) throws {

@@ -1,0 +1,84 @@
+import Bucket
+import DurableFiles
+import LTXCodec
+import SQLiteBridge
+import SQLiteWAL
+
+/// What a replicator itself has to say; the rest comes from SQLite, the files and the bucket.
+public enum ReplicationError: Error, Equatable, Sendable, CustomStringConvertible {
+    /// The WAL was restarted again and again while it was read.
+    case unsteady
+    /// The bucket was changed by somebody else twice during one push.
+    case bucketKeepsChanging
+    /// The bucket's history is not ours and the configuration says to stop then.
+    case conflict(LineageFinding, bucket: String)
+
+    public var description: String {
+        switch self {
+        case .unsteady:
+            "the WAL was restarted by another checkpointer each time it was read; it is tried again"
+        case .bucketKeepsChanging:
+            "another writer keeps changing the bucket; find it, or give this database another one"
+        case .conflict(let finding, let bucket):
+            "\(bucket): the bucket is not as it was left (\(finding.rawValue)) and on-conflict is "
+                + "stop; nothing was changed. Look with `dormouse status`, then set on-conflict: "
+                + "rebase to go on from what it holds, or name an empty bucket"
+        }
+    }
+}
+
+extension Replicator {
+    /// Which of the four outcomes an error is: one table for everything that can go wrong.
+    static func outcome(of error: any Error) -> PushOutcome {
+        let detail = "\(error)"
+        switch error {
+        case let fault as DatabaseFault: return .unavailable(reason(of: fault), detail: detail)
+        case is FileLock.Held: return .unavailable(.databaseClaimed, detail: detail)
+        case let error as BucketError: return outcome(of: error, detail)
+        case let error as SQLiteError: return outcome(of: error, detail)
+        case let error as FileError:
+            if error.isNoSpace { return .retryable(.deviceFull, detail: detail) }
+            if error.isDenied { return .unavailable(.databaseDenied, detail: detail) }
+            return .retryable(.ioError, detail: detail)
+        case is CancellationError: return .retryable(.cancelled, detail: "cancelled")
+        case ReplicationError.unsteady: return .retryable(.lockBusy, detail: detail)
+        case ReplicationError.conflict: return .unavailable(.lineageConflict, detail: detail)
+        case ReplicationError.bucketKeepsChanging:
+            return .retryable(.lineageConflict, detail: detail)
+        case is LTXError: return .unavailable(.bucketUnusable, detail: detail)
+        default: return .retryable(.ioError, detail: detail)
+        }
+    }
+
+    private static func reason(of fault: DatabaseFault) -> UnavailableReason {
+        switch fault {
+        case .missing, .replaced: .databaseMissing
+        case .empty: .databaseEmpty
+        case .notAFile, .notADatabase: .notADatabase
+        case .notWAL: .notWALMode
+        case .damagedWAL, .missingPage: .databaseCorrupt
+        }
+    }
+
+    private static func outcome(of error: BucketError, _ detail: String) -> PushOutcome {
+        switch error {
+        case .denied, .readOnly: .unavailable(.bucketDenied, detail: detail)
+        case .missing, .notABucket, .otherLayout: .unavailable(.notABucket, detail: detail)
+        case .badAddress, .unsupported: .unavailable(.notConfigured, detail: detail)
+        case .noSpace: .retryable(.bucketFull, detail: detail)
+        case .conflict: .retryable(.lineageConflict, detail: detail)
+        case .notFound, .io, .sourceSize: .retryable(.ioError, detail: detail)
+        }
+    }
+
+    private static func outcome(of error: SQLiteError, _ detail: String) -> PushOutcome {
+        if error.isBusy { return .retryable(.lockBusy, detail: detail) }
+        if error.isFull { return .retryable(.deviceFull, detail: detail) }
+        if error.isNotADatabase { return .unavailable(.notADatabase, detail: detail) }
+        if error.isDenied || error.cannotOpen {
+            return .unavailable(.databaseDenied, detail: detail)
+        }
+        if error.isCorrupt { return .unavailable(.databaseCorrupt, detail: detail) }
+        return .retryable(.ioError, detail: detail)
+    }
+}

@@ -1,0 +1,198 @@
+import Bucket
+import DurableFiles
+import LTXCodec
+
+extension Replicator {
+    /// Compares the bucket with what it acknowledged, and makes the next sync repair what differs.
+    ///
+    /// Reads only; the state remembers the outcome.
+    ///
+    /// - Throws: `ReplicationError.conflict`, `BucketError`, `FileError`.
+    func checkLineage(
+        _ session: Session,
+        notes: inout [String]
+    ) async throws -> LineageFinding {
+        let head = try await bucket.head()
+        let acknowledged = session.acknowledged(by: bucket)
+        session.state.highest = max(session.state.highest, head)
+        let finding = LineageFinding(
+            acknowledged: acknowledged?.txid,
+            head: head,
+            headIsAcknowledged: try await isHead(head, acknowledged),
+            newerAreOurs: try await isOurs(session, from: acknowledged?.txid ?? .zero, through: head)
+        )
+        if !finding.isSound, options.onConflict == .stop {
+            throw ReplicationError.conflict(finding, bucket: bucket.address.description)
+        }
+        switch finding {
+        case .agrees: break
+        case .acknowledgementLost:
+            session.state.acknowledged[bucket.address.description] = .init(
+                txid: head,
+                fileChecksum: try await headChecksum(head) ?? .none
+            )
+            try session.saveState()
+        case .fresh:
+            if session.state.made.txid > .zero, try !session.leads(from: .zero) {
+                try session.startOver(.first)
+            }
+        case .wiped:
+            try session.startOver(.bucketWiped)
+        case .adopted, .ahead, .behind, .reseeded:
+            notes.append(
+                "the bucket's head is \(head), "
+                    + "\(acknowledged.map { "\($0.txid)" } ?? "nothing") was acknowledged "
+                    + "(\(finding.rawValue))"
+            )
+            try await adopt(session, head: head, reason: .bucketChanged, notes: &notes)
+        }
+        if finding.isSound, head > .zero, try !session.leads(from: head) {
+            notes.append("local files behind \(head) are missing or unusable")
+            try await adopt(session, head: head, reason: .noPlace, notes: &notes)
+        }
+        session.isLineageChecked = true
+        return finding
+    }
+
+    /// Syncs, and finds another base where the place is lost and the ledger too.
+    func syncHealing(
+        _ session: Session,
+        _ record: inout PushRecord,
+        bucketIsReachable: Bool
+    ) async throws {
+        do {
+            record.syncs.append(try sync(session))
+        } catch let needs as NeedsLedger {
+            record.notes.append("\(needs.problem)")
+            let head = session.acknowledged(by: bucket)?.txid ?? .zero
+            if bucketIsReachable, head > .zero {
+                try await adopt(session, head: head, reason: needs.reason, notes: &record.notes)
+            } else {
+                session.pending = .snapshot(.noLedger)
+            }
+            record.syncs.append(try sync(session))
+        }
+    }
+
+    /// Makes what the bucket holds the base of the next file.
+    ///
+    /// The ledger is computed from the bucket's own files, so the next sync compares with what is
+    /// really there; nothing is spliced. A bucket that cannot be restored gets a snapshot.
+    private func adopt(
+        _ session: Session,
+        head: TXID,
+        reason: LostPlace,
+        notes: inout [String]
+    ) async throws {
+        let checksum = try await headChecksum(head) ?? .none
+        do {
+            let ledger = try await bucketLedger(head)
+            try session.adopt(head: head, ledger: ledger, reason: reason)
+        } catch let error as LTXError {
+            notes.append("the bucket cannot be read to its head: \(error)")
+            try session.adopt(head: head, ledger: nil, reason: reason)
+        }
+        session.state.acknowledged[bucket.address.description] = .init(
+            txid: head,
+            fileChecksum: checksum
+        )
+        try session.saveState()
+    }
+
+    /// Whether the head is the file that was acknowledged; one that was compacted counts as it.
+    private func isHead(
+        _ head: TXID,
+        _ acknowledged: ReplicatorState.Acknowledged?
+    ) async throws -> Bool {
+        guard let acknowledged, acknowledged.txid == head else { return false }
+        guard let checksum = try await headChecksum(head) else { return true }
+        return acknowledged.fileChecksum == .none || checksum == acknowledged.fileChecksum
+    }
+
+    /// The file checksum of the newest level-0 file; `nil` if the head is on a higher level only.
+    private func headChecksum(_ head: TXID) async throws -> Checksum? {
+        guard let file = try await bucket.list(level: 0).last(where: { $0.maxTXID == head }) else {
+            return nil
+        }
+        return try await inspect(file)?.fileChecksum
+    }
+
+    /// `nil` for a file that is no LTX file.
+    private func inspect(
+        _ file: BucketFile
+    ) async throws -> (header: LTXHeader, fileChecksum: Checksum)? {
+        let reader = try await bucket.open(file)
+        do {
+            return try inspectLTX(sizeInBytes: reader.sizeInBytes) {
+                try reader.read(at: $0, into: $1)
+            }
+        } catch is LTXError {
+            return nil
+        }
+    }
+
+    /// Whether all that the bucket holds above a TXID are local files, byte for byte.
+    private func isOurs(
+        _ session: Session,
+        from acknowledged: TXID,
+        through head: TXID
+    ) async throws -> Bool {
+        guard head > acknowledged else { return false }
+        var reached = acknowledged
+        for level in MetaDirectory.levels {
+            for file in try await bucket.list(level: level) where file.maxTXID > acknowledged {
+                let path = session.meta.path(level: level, name: file.name)
+                guard let local = try FileStatus.of(path),
+                    local.sizeInBytes == file.sizeInBytes,
+                    let theirs = try await inspect(file),
+                    let ours = try? session.meta.inspect(file),
+                    ours == theirs, file.maxTXID <= session.state.made.txid
+                else { return false }
+                reached = max(reached, file.maxTXID)
+            }
+        }
+        return reached == head
+    }
+
+    /// Whether the bucket still has what it acknowledged, and nothing more.
+    ///
+    /// - Returns: `false` when its lineage must be looked at again.
+    func isHeadConfirmed(_ session: Session) async throws -> Bool {
+        guard let acknowledged = session.acknowledged(by: bucket) else {
+            return try await bucket.head() == .zero
+        }
+        // One look at the newest file is enough as long as it is there; only a compaction or
+        // somebody's doing takes it away.
+        if let newest = try session.meta.files().last, newest.maxTXID == acknowledged.txid,
+            try await bucket.contains(level: newest.level, name: newest.name)
+        {
+            return true
+        }
+        return try await bucket.head() == acknowledged.txid
+    }
+
+    private func bucketLedger(_ head: TXID) async throws -> PageLedger {
+        throw LTXError.pageSize(0)
+    }
+
+    // MARK: Upload
+
+    /// Ships the backlog in TXID order; each acceptance is durable here before the next file.
+    func upload(_ session: Session, _ record: inout PushRecord) async throws {
+        for file in try session.backlog(for: bucket) {
+            try Task.checkCancellation()
+            let path = session.meta.path(level: file.level, name: file.name)
+            let facts = try session.meta.inspect(file)
+            try await bucket.put(path, as: file)
+            session.state.acknowledged[bucket.address.description] = .init(
+                txid: file.maxTXID,
+                fileChecksum: facts.fileChecksum
+            )
+            try session.saveState()
+            record.files += 1
+            record.bytes += file.sizeInBytes
+            record.pages += session.pagesOfFiles[file.maxTXID] ?? 0
+        }
+        try session.prune(for: bucket)
+    }
+}

@@ -1,0 +1,208 @@
+public import Bucket
+import DurableFiles
+import LTXCodec
+import SQLiteBridge
+import SQLiteWAL
+
+/// Keeps the history of one database in one bucket.
+///
+/// An actor on a thread of its own, because SQLite and `fsync` block. What it decides is decided
+/// by plain values (`CustodyDecision`, `CheckpointPolicy`, `LineageFinding`, `RetryStreak`); this
+/// is the shell that looks, asks and acts.
+///
+/// A sync turns what is new in the WAL into a local LTX file; a checkpoint copies the WAL back
+/// without letting a commit go unseen; a push does both and ships what the bucket does not have.
+/// Nothing is ever written into the database.
+public actor Replicator {
+    private let executor = SerialThreadExecutor()
+    public nonisolated var unownedExecutor: UnownedSerialExecutor {
+        executor.asUnownedSerialExecutor()
+    }
+
+    public nonisolated let database: String
+    public nonisolated let bucket: any BucketClient
+    public nonisolated let options: ReplicatorOptions
+
+    var session: Session?
+    private var pushes: UInt64 = 0
+    private let clock = ContinuousClock()
+
+    /// Names a database and a bucket; nothing is opened before the first call.
+    public init(
+        database: String,
+        bucket: any BucketClient,
+        options: ReplicatorOptions = ReplicatorOptions()
+    ) {
+        self.database = database
+        self.bucket = bucket
+        self.options = options
+    }
+
+    /// Opens the database and takes custody of its WAL, so that no commit from now on is missed.
+    ///
+    /// Every other call does this too; call it before the application starts to write.
+    ///
+    /// - Throws: `DatabaseFault`, `FileLock.Held`, `SQLiteError`, `FileError`.
+    public func start() throws {
+        var notes: [String] = []
+        _ = try open(&notes)
+    }
+
+    /// Lets everything go; the WAL stays as it is. The next call opens it again.
+    public func close() {
+        session?.close()
+        session = nil
+    }
+
+    /// Turns what is new into a local file.
+    ///
+    /// - Throws: What `outcome(of:)` knows to name.
+    public func sync() throws -> SyncReport {
+        var notes: [String] = []
+        return try sync(open(&notes))
+    }
+
+    /// Copies the WAL back, sealed: everything in it is read first, under the write lock.
+    ///
+    /// - Throws: What `outcome(of:)` knows to name.
+    public func checkpoint() throws -> CheckpointReport {
+        var notes: [String] = []
+        var syncs: [SyncReport] = []
+        return try checkpoint(open(&notes), syncs: &syncs)
+    }
+
+    /// Syncs, checkpoints if due, and ships what the bucket does not have.
+    ///
+    /// - Returns: The record of it; a failure is an outcome, never an error.
+    public func push() async -> PushRecord {
+        pushes += 1
+        var record = PushRecord()
+        record.id = pushes
+        let start = clock.now
+        do {
+            try await run(&record)
+            if record.files > 0 {
+                record.outcome = .pushed
+            } else if case .inSync = record.outcome {
+                // As `run` found it.
+            }
+        } catch {
+            record.outcome = Self.outcome(of: error)
+            // Whatever was known of the bucket is from before the failure.
+            session?.isLineageChecked = false
+        }
+        finish(&record)
+        record.duration = clock.now - start
+        return record
+    }
+
+    private func run(_ record: inout PushRecord) async throws {
+        var session = try open(&record.notes)
+        if try !session.custody.files.isInPlace() {
+            record.notes.append("the database file was replaced; it is opened again")
+            close()
+            session = try open(&record.notes)
+        }
+        // Two rounds: a bucket that changed under a push is compared again, once.
+        for round in 0...1 {
+            var unreachable: (any Error)?
+            if !session.isLineageChecked {
+                do {
+                    let finding = try await checkLineage(session, notes: &record.notes)
+                    if record.lineageFinding?.isSound ?? true { record.lineageFinding = finding }
+                } catch {
+                    // The WAL is converted and checkpointed all the same: an offline device
+                    // holds a backlog of deltas, not a growing WAL.
+                    unreachable = error
+                }
+            }
+            try await syncHealing(session, &record, bucketIsReachable: unreachable == nil)
+            if round == 0, isCheckpointDue(session) {
+                record.checkpoint = try checkpointIfPossible(session, &record)
+            }
+            if let unreachable { throw unreachable }
+            do {
+                try await upload(session, &record)
+                if record.files > 0 { return }
+                if try await isHeadConfirmed(session) {
+                    record.outcome = .inSync(verified: session.acknowledged(by: bucket) != nil)
+                    return
+                }
+            } catch BucketError.conflict where round == 0 {
+                // Somebody else took the name; find out what the bucket holds now.
+            }
+            session.isLineageChecked = false
+        }
+        throw ReplicationError.bucketKeepsChanging
+    }
+
+    private func finish(_ record: inout PushRecord) {
+        guard let session else { return }
+        let before = session.state.streak
+        session.state.streak.record(record.outcome)
+        if session.state.streak != before {
+            do {
+                try session.saveState()
+            } catch {
+                record.notes.append("the streak could not be saved: \(error)")
+            }
+        }
+        record.streak = session.state.streak
+        record.lineage = session.state.lineage
+        record.txid = session.state.made.txid
+        record.remoteTXID = session.acknowledged(by: bucket)?.txid ?? .zero
+        let backlog = (try? session.backlog(for: bucket)) ?? []
+        record.backlogFiles = backlog.count
+        record.backlogBytes = backlog.reduce(0) { $0 + $1.sizeInBytes }
+        record.walBytes = (try? session.custody.files.refreshWAL()) ?? 0
+        record.databaseBytes = (try? session.custody.files.databaseSize()) ?? 0
+    }
+
+    /// The open session, or a new one.
+    func open(_ notes: inout [String]) throws -> Session {
+        if let session { return session }
+        let opened = try Session(database: database, options: options, notes: &notes)
+        session = opened
+        return opened
+    }
+
+    private func isCheckpointDue(_ session: Session) -> Bool {
+        guard case .cursor(let cursor, _) = session.state.made.place else { return false }
+        return session.policy.isDue(
+            salt: cursor.salt,
+            frames: cursor.nextFrame - 1,
+            hasOtherReaders: !session.custody.files.otherWALReaders().isEmpty
+        )
+    }
+
+    /// A writer that does not let us in puts a checkpoint off; it is no failure of the push.
+    private func checkpointIfPossible(
+        _ session: Session,
+        _ record: inout PushRecord
+    ) throws -> CheckpointReport? {
+        do {
+            return try checkpoint(session, syncs: &record.syncs)
+        } catch let error as SQLiteError where error.isBusy {
+            record.notes.append("the checkpoint was put off: \(error)")
+            return nil
+        }
+    }
+
+    private func checkpoint(
+        _ session: Session,
+        syncs: inout [SyncReport]
+    ) throws -> CheckpointReport {
+        let report = try session.custody.sealedCheckpoint(options.checkpointLimits) {
+            let report = try sync(session)
+            if report.kind != .nothing { syncs.append(report) }
+        }
+        if case .cursor(let cursor, _) = session.state.made.place {
+            session.policy.attempted(
+                salt: cursor.salt,
+                frames: cursor.nextFrame - 1,
+                isComplete: report.result.isComplete
+            )
+        }
+        return report
+    }
+}
