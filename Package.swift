@@ -74,7 +74,7 @@ let package = Package(
 
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: strict),
         tests("DurableFilesTests", ["DurableFiles"]),
-        tests("LTXCodecTests", ["LTXCodec"]),
+        tests("LTXCodecTests", ["LTXCodec", "CLZ4"]),
         tests("SQLiteBridgeTests", ["SQLiteBridge", "DurableFiles"]),
         tests("SQLiteWALTests", ["SQLiteWAL"]),
         tests("BucketTests", ["Bucket", "LTXCodec", "DurableFiles"]),

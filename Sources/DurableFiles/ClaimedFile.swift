@@ -22,11 +22,24 @@ public struct ClaimedFile: ~Copyable, Sendable {
     public let temporaryPath: String
     public let path: String
 
-    /// Starts an empty file that `publish` will make visible at `path`.
-    public init(_ path: String, mode: mode_t = 0o644, claim: Claim) throws(FileError) {
+    /// Starts an empty file that `publishNew` or `publishReplacing` will make visible at `path`.
+    ///
+    /// - Parameters:
+    ///   - path: Where the file belongs.
+    ///   - suffix: What the temporary name adds to `path`; ends in `DurableFile.temporarySuffix`.
+    ///   - mode: Permissions, less those that the umask takes away.
+    ///   - claim: What to do while another writer has the temporary file.
+    /// - Throws: `FileError`; see `FileError.isHeldByAnother`.
+    public init(
+        _ path: String,
+        suffix: String = DurableFile.temporarySuffix,
+        mode: mode_t = 0o644,
+        claim: Claim
+    ) throws(FileError) {
+        precondition(suffix.hasSuffix(DurableFile.temporarySuffix), "no temporary name")
         self.path = path
-        temporaryPath = path + DurableFile.temporarySuffix
-        file = try Self.claim(temporaryPath, mode: mode, claim: claim)
+        temporaryPath = path + suffix
+        file = try Self.create(temporaryPath, mode: mode, claim: claim)
     }
 
     public func write(_ buffer: UnsafeRawBufferPointer, at offset: Int64) throws(FileError) {
@@ -79,35 +92,64 @@ public struct ClaimedFile: ~Copyable, Sendable {
 
     deinit {
         // The name may be another writer's already: that of a file just published is free.
-        guard let entry = try? FileStatus.ofEntry(temporaryPath),
-            let own = try? file.status(), entry.identity == own.identity
-        else { return }
-        unlink(temporaryPath)
+        if (try? Self.isNamed(file)) == true { unlink(temporaryPath) }
     }
 
-    /// Opens the file and empties it once nobody else writes it.
-    private static func claim(
+    /// Creates the file, once nobody else writes it, and removes what a killed writer left.
+    ///
+    /// An old file is never written into: it may have a second name by now, the published one.
+    private static func create(
         _ path: String,
         mode: mode_t,
         claim: Claim
     ) throws(FileError) -> FileDescriptor {
         while true {
+            if try removeCorpse(path, claim: claim) { continue }
             try FaultPoint.pass(.open, path)
-            let file = try FileDescriptor(path, O_RDWR | O_CREAT | O_NOFOLLOW, mode)
-            let flags = claim == .wait ? LOCK_EX : LOCK_EX | LOCK_NB
-            while flock(file.raw, flags) != 0 {
-                let code = errno
-                if code == EINTR { continue }
-                // No locks on this file system: the claim is as good as the name.
-                if code == ENOTSUP || code == ENOSYS || code == ENOLCK { break }
-                throw FileError(.lock, path, code: code)
+            let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode)
+            let code = errno
+            guard descriptor >= 0 else {
+                if code == EEXIST || code == EINTR { continue }
+                throw FileError(.open, path, code: code)
             }
-            // Whoever held the lock may have published the file that was opened here.
-            if try FileStatus.ofEntry(path)?.identity == file.status().identity {
-                try file.truncate(to: 0)
-                return file
-            }
+            let file = FileDescriptor(adopting: descriptor, path: path)
+            try lock(file, claim: claim)
+            // Between creating and locking, another writer may have taken it for a corpse.
+            if try isNamed(file) { return file }
         }
+    }
+
+    /// Removes the file if it is there and nobody writes it; says whether it was there.
+    private static func removeCorpse(_ path: String, claim: Claim) throws(FileError) -> Bool {
+        guard try FileStatus.ofEntry(path) != nil else { return false }
+        let file: FileDescriptor
+        do throws(FileError) {
+            file = try FileDescriptor(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK)
+        } catch {
+            guard error.isMissing else { throw error }
+            return true
+        }
+        try lock(file, claim: claim)
+        if try isNamed(file) { try DurableFiles.remove(path) }
+        return true
+    }
+
+    private static func lock(
+        _ file: borrowing FileDescriptor,
+        claim: Claim
+    ) throws(FileError) {
+        while flock(file.raw, claim == .wait ? LOCK_EX : LOCK_EX | LOCK_NB) != 0 {
+            let code = errno
+            if code == EINTR { continue }
+            // No locks on this file system: the claim is as good as the name.
+            if code == ENOTSUP || code == ENOSYS || code == ENOLCK { return }
+            throw FileError(.lock, file.path, code: code)
+        }
+    }
+
+    /// Whether the descriptor's file still stands under its name.
+    private static func isNamed(_ file: borrowing FileDescriptor) throws(FileError) -> Bool {
+        try FileStatus.ofEntry(file.path)?.identity == file.status().identity
     }
 }
 

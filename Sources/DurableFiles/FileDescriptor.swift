@@ -31,6 +31,12 @@ public struct FileDescriptor: ~Copyable, Sendable {
         self.path = path
     }
 
+    /// Takes over an open descriptor.
+    init(adopting raw: Int32, path: String) {
+        self.raw = raw
+        self.path = path
+    }
+
     /// Reads up to the buffer's size at an offset; 0 is the end of the file.
     public func read(
         at offset: Int64,

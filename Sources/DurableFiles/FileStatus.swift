@@ -1,7 +1,7 @@
 #if canImport(Glibc)
-import Glibc
+public import Glibc
 #else
-import Darwin
+public import Darwin
 #endif
 
 /// Which file this is, whatever its name: device and inode.
@@ -31,6 +31,8 @@ public struct FileStatus: Sendable {
     public let modifiedNanoseconds: Int64
     /// Nanoseconds since 1970 of the last change to the file or its facts; nobody can set it.
     public let changedNanoseconds: Int64
+    /// The permission bits of the mode.
+    public let permissions: mode_t
 
     init(_ buffer: stat) {
         identity = FileIdentity(
@@ -40,6 +42,7 @@ public struct FileStatus: Sendable {
         sizeInBytes = Int64(buffer.st_size)
         isDirectory = buffer.st_mode & S_IFMT == S_IFDIR
         isRegularFile = buffer.st_mode & S_IFMT == S_IFREG
+        permissions = buffer.st_mode & 0o7777
         #if canImport(Glibc)
         let (modified, changed) = (buffer.st_mtim, buffer.st_ctim)
         #else
