@@ -19,7 +19,11 @@ extension Replicator {
             acknowledged: acknowledged?.txid,
             head: head,
             headIsAcknowledged: try await isHead(head, acknowledged),
-            newerAreOurs: try await isOurs(session, from: acknowledged?.txid ?? .zero, through: head)
+            newerAreOurs: try await isOurs(
+                session,
+                from: acknowledged?.txid ?? .zero,
+                through: head
+            )
         )
         if !finding.isSound, options.onConflict == .stop {
             throw ReplicationError.conflict(finding, bucket: bucket.address.description)
