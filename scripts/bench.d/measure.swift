@@ -6,9 +6,9 @@
 // Usage: measure RESULT COMMAND [ARGUMENT]...
 
 #if canImport(Glibc)
-    import Glibc
+import Glibc
 #else
-    import Darwin
+import Darwin
 #endif
 
 private func fail(_ message: String, _ code: CInt) -> Never {
