@@ -60,7 +60,7 @@ let package = Package(
         ),
         library("Replica", ["LTXCodec", "SQLiteBridge", "SQLiteWAL", "Bucket", "DurableFiles"]),
         library("Telemetry", ["CSystemd"]),
-        library("Lifecycle", ["CLinux"]),
+        library("Lifecycle", ["CLinux", "SQLiteBridge", "DurableFiles"]),
         library("Collector", ["SQLiteBridge", "DurableFiles"]),
         library("Configuration", ["CYAML"]),
         .executableTarget(
@@ -84,7 +84,7 @@ let package = Package(
         ),
         tests("ReplicaTests", ["Replica", "Bucket", "LTXCodec", "SQLiteBridge"]),
         tests("TelemetryTests", ["Telemetry"]),
-        tests("LifecycleTests", ["Lifecycle"]),
+        tests("LifecycleTests", ["Lifecycle", "SQLiteBridge"]),
         tests("CollectorTests", ["Collector", "SQLiteBridge", "SQLiteWAL"]),
         tests("ConfigurationTests", ["Configuration"]),
         tests(
