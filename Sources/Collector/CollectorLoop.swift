@@ -1,0 +1,74 @@
+/// Runs a collector: takes what is due, flushes on time, and once more at the end.
+///
+/// All waiting is on the clock that it is given. A process that was suspended finds everything
+/// due at once and takes it in bounded portions; a wall clock that jumps changes nothing here.
+public struct CollectorLoop<C: Clock>: Sendable where C.Duration == Duration {
+    private let collector: Collector
+    private let clock: C
+    private let flushEvery: Duration
+    private let onEvent: @Sendable (CollectorEvent) async -> Void
+
+    /// Sets a collector going on a clock.
+    ///
+    /// - Parameters:
+    ///   - collector: Just opened: what is due is counted from the start of `run`.
+    ///   - clock: What is waited on.
+    ///   - flushEvery: The longest that a row is buffered while the database can be written.
+    ///   - onEvent: Called in order; the loop waits for it.
+    public init(
+        collector: Collector,
+        clock: C,
+        flushEvery: Duration = .seconds(30),
+        onEvent: @escaping @Sendable (CollectorEvent) async -> Void = { _ in }
+    ) {
+        self.collector = collector
+        self.clock = clock
+        self.flushEvery = flushEvery
+        self.onEvent = onEvent
+    }
+
+    /// Collects until every source has ended, or until it is cancelled.
+    ///
+    /// Both are a normal end, after a last flush.
+    ///
+    /// - Throws: What the last flush met after a cancellation; its rows are not durable.
+    public func run() async throws {
+        let start = clock.now
+        var schedule = FlushSchedule(interval: flushEvery)
+        var wasFull = false
+        while !Task.isCancelled {
+            let report = await collector.pull(upTo: start.duration(to: clock.now))
+            await tell(report)
+            if report.isFull != wasFull {
+                wasFull = report.isFull
+                if wasFull { await onEvent(.bufferFull(rows: report.bufferedRows)) }
+            }
+            switch schedule.next(at: start.duration(to: clock.now), report) {
+            case .stop: return
+            case .pull: continue
+            case .wait(let due):
+                // Cancellation ends the wait, and the condition above ends the loop.
+                try? await clock.sleep(until: start.advanced(by: due), tolerance: nil)
+            case .flush:
+                do {
+                    let flushed = try await collector.flush()
+                    schedule.flushed(at: start.duration(to: clock.now))
+                    // Nothing is left where a flush on demand was quicker.
+                    if flushed.offered > 0 { await onEvent(.flushed(flushed)) }
+                } catch {
+                    schedule.failed(at: start.duration(to: clock.now))
+                    await onEvent(.flushFailed(error, bufferedRows: report.bufferedRows))
+                }
+            }
+        }
+        let last = try await collector.flush()
+        if last.offered > 0 { await onEvent(.flushed(last)) }
+    }
+
+    private func tell(_ report: PullReport) async {
+        for failure in report.failed {
+            await onEvent(.sourceFailed(stream: failure.stream, failure.error))
+        }
+        for stream in report.ended { await onEvent(.sourceEnded(stream: stream)) }
+    }
+}
