@@ -54,11 +54,11 @@ let package = Package(
         library("SQLiteBridge", ["CSQLite", "DurableFiles"]),
         library("SQLiteWAL"),
         library("Bucket", ["LTXCodec", "DurableFiles"]),
+        library("Replica", ["LTXCodec", "SQLiteBridge", "Bucket", "DurableFiles"]),
         library(
             "Replication",
-            ["LTXCodec", "SQLiteBridge", "SQLiteWAL", "Bucket", "DurableFiles"]
+            ["LTXCodec", "SQLiteBridge", "SQLiteWAL", "Bucket", "Replica", "DurableFiles"]
         ),
-        library("Replica", ["LTXCodec", "SQLiteBridge", "SQLiteWAL", "Bucket", "DurableFiles"]),
         library("Telemetry", ["CSystemd"]),
         library("Lifecycle", ["CLinux", "SQLiteBridge", "DurableFiles"]),
         library("Collector", ["SQLiteBridge", "DurableFiles"]),

@@ -1,8 +1,8 @@
-import Bucket
-import LTXCodec
+package import Bucket
+package import LTXCodec
 
 /// Takes the pages of a state, each one once.
-protocol PageConsumer: AnyObject {
+package protocol PageConsumer: AnyObject {
     /// Comes before the first page; a second time if the walk starts anew.
     func begin(_ state: BucketState) throws
 
@@ -18,16 +18,21 @@ protocol PageConsumer: AnyObject {
 /// Newest file first: the first version of a page that turns up is the one that counts, and one
 /// bit a page remembers which have turned up. One file is open at a time. All files are read to
 /// their end and checked in full, also where nothing of them is needed.
-struct StateWalk {
-    struct Result {
-        let plan: RestorePlan
-        let state: BucketState
+package struct StateWalk {
+    package struct Result {
+        package let plan: RestorePlan
+        package let state: BucketState
         /// Bytes of LTX files read, those of a plan that was given up included.
-        let bytesRead: Int64
+        package let bytesRead: Int64
     }
 
-    let bucket: any BucketClient
-    let target: RestoreTarget
+    package let bucket: any BucketClient
+    package let target: RestoreTarget
+
+    package init(bucket: any BucketClient, target: RestoreTarget) {
+        self.bucket = bucket
+        self.target = target
+    }
 
     /// How often a plan is made when files of it disappear.
     private static let attempts = 3
@@ -36,7 +41,7 @@ struct StateWalk {
     private static let smallestFrame: Int64 = 7
 
     /// Plans from what the bucket lists now.
-    nonisolated(nonsending) func plan() async throws -> RestorePlan {
+    nonisolated(nonsending) package func plan() async throws -> RestorePlan {
         // Upwards: what compaction moves up while we list is then seen at least once.
         let listing = try await bucket.listAll()
         do throws(RestorePlanError) {
@@ -52,7 +57,7 @@ struct StateWalk {
     /// the walk plan anew and start over.
     ///
     /// - Throws: `RestoreError`, `BucketError`, `CancellationError`, and what the consumer throws.
-    nonisolated(nonsending) func run(
+    nonisolated(nonsending) package func run(
         into consumer: some PageConsumer,
         progress: ((RestoreProgress) -> Void)?
     ) async throws -> Result {

@@ -1,6 +1,7 @@
 import Bucket
 import DurableFiles
 import LTXCodec
+import Replica
 
 extension Replicator {
     /// Compares the bucket with what it acknowledged, and makes the next sync repair what differs.
@@ -90,9 +91,9 @@ extension Replicator {
     ) async throws {
         let checksum = try await headChecksum(head) ?? .none
         do {
-            let ledger = try await bucketLedger(head)
+            let ledger = try await BucketLedger.compute(bucket, at: head)
             try session.adopt(head: head, ledger: ledger, reason: reason)
-        } catch let error as LTXError {
+        } catch let error as RestoreError {
             notes.append("the bucket cannot be read to its head: \(error)")
             try session.adopt(head: head, ledger: nil, reason: reason)
         }
@@ -173,10 +174,6 @@ extension Replicator {
             return true
         }
         return try await bucket.head() == acknowledged.txid
-    }
-
-    private func bucketLedger(_ head: TXID) async throws -> PageLedger {
-        throw LTXError.pageSize(0)
     }
 
     // MARK: Upload
