@@ -54,9 +54,11 @@ final class LZ4FrameContext {
                     nil
                 )
             } else {
-                // The page is full: a frame that goes on gives itself away by one byte more.
+                // The page is full: a frame that goes on gives itself away by one byte more. Fed
+                // byte by byte, it does so before anything that follows can be wrong.
                 var spare: UInt8 = 0
                 given = 1
+                taken = 1
                 hint = LZ4F_decompress(
                     context,
                     &spare,

@@ -36,6 +36,20 @@ struct LTXDecoderTests {
         #expect(decoded.pages.map(\.bytes) == raw.frames.map(\.page))
     }
 
+    // Found by scripts/fuzz: cut differently, the content checksum was at fault first.
+    @Test(
+        "a frame of more than a page has the same fault however the stream is cut",
+        arguments: [1, 2, 7, 50, .max],
+        [513, 600, 5000]
+    )
+    func longFrame(chunk: Int, length: Int) {
+        var random = SeededGenerator(seed: UInt64(length))
+        var frame = RawFile.Frame.frame(1, random.bytes(length))
+        frame.stored[frame.stored.count - 1] ^= 1
+        let fault = LTXError.pageLength(513, pageSize: 512, pgno: 1, offset: 106)
+        #expect(throws: fault) { try DecodedFile(file([frame]), chunk: chunk) }
+    }
+
     // BUGS B02
     @Test("unknown page flags are refused", arguments: 1..<16)
     func pageFlags(bit: UInt16) {
