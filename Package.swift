@@ -82,7 +82,7 @@ let package = Package(
             "ReplicationTests",
             ["Replication", "Replica", "SQLiteBridge", "SQLiteWAL", "LTXCodec", "Bucket"]
         ),
-        tests("ReplicaTests", ["Replica", "Bucket", "LTXCodec", "SQLiteBridge"]),
+        tests("ReplicaTests", ["Replica", "Bucket", "LTXCodec", "SQLiteBridge", "DurableFiles"]),
         tests("TelemetryTests", ["Telemetry"]),
         tests("LifecycleTests", ["Lifecycle", "SQLiteBridge"]),
         tests("CollectorTests", ["Collector", "SQLiteBridge", "SQLiteWAL"]),

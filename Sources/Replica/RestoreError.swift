@@ -14,8 +14,9 @@ public enum RestoreError: Error, Equatable, Sendable {
     case misnamed(BucketFile, header: LTXFileName, address: BucketAddress)
     /// A file has another page size than the last file of the plan.
     case pageSize(BucketFile, UInt32, last: UInt32, address: BucketAddress)
-    /// The files of the plan hold too few pages; `page` is the first that is missing.
-    case notCovered(page: Pgno, commit: UInt32, last: BucketFile, address: BucketAddress)
+    /// The files of the plan hold too few pages; `page` is the first that is missing, `nil` if
+    /// so few bytes cannot hold so many pages at all.
+    case notCovered(page: Pgno?, commit: UInt32, txid: TXID, address: BucketAddress)
     /// Files of the plan are deleted faster than they can be read.
     case vanishing(BucketFile, address: BucketAddress)
     /// These files stand where the database should be written.
@@ -45,9 +46,10 @@ extension RestoreError: CustomStringConvertible {
         case .pageSize(let file, let size, let last, let address):
             "\(address): \(file) has pages of \(size) bytes, later files of \(last): "
                 + "the database was replaced; restore a state from before or after that"
-        case .notCovered(let page, let commit, let last, let address):
-            "\(address): page \(page) of \(commit) is in no file of the plan that ends with "
-                + "\(last): the backup is incomplete; restore an earlier state"
+        case .notCovered(let page, let commit, let txid, let address):
+            "\(address): the files for TXID \(txid) lack "
+                + (page.map { "page \($0) of \(commit)" } ?? "most of \(commit) pages")
+                + ": the backup is incomplete; restore an earlier state"
         case .vanishing(let file, let address):
             "\(address): \(file) was deleted while it was needed, again and again: "
                 + "let retention keep files longer, then try again"

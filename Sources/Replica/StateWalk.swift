@@ -96,14 +96,9 @@ package struct StateWalk {
             let reader = try await bucket.open(file)
             try read(file, from: reader, plan: plan, pass: &pass, into: consumer, meter: meter)
         }
-        guard let pass, let last = plan.files.last else { preconditionFailure("an empty plan") }
+        guard let pass else { preconditionFailure("an empty plan") }
         if let page = pass.seen.firstMissing(except: pass.state.lockPgno) {
-            throw RestoreError.notCovered(
-                page: page,
-                commit: pass.state.commit,
-                last: last,
-                address: bucket.address
-            )
+            throw notCovered(page: page, commit: pass.state.commit, plan)
         }
         meter.finish()
         return pass.state
@@ -132,10 +127,16 @@ package struct StateWalk {
                 meter.read(count)
                 return count
             }
-            var current = try begin(file, decoder.header, plan: plan, pass: pass, consumer, meter)
+            try check(decoder.header, of: file, pass: pass)
+            // A damaged header must not make anyone reserve room for pages that nobody has.
+            let commit = pass?.state.commit ?? decoder.header.commit
+            guard Int64(commit) <= plan.sizeInBytes / Self.smallestFrame + 1 else {
+                try skim(&decoder)
+                throw notCovered(page: nil, commit: commit, plan)
+            }
+            var current = try pass ?? begin(decoder.header, plan: plan, consumer, meter)
             // Given up here, so that the set below is the only reference to its words.
             pass = nil
-            let commit = current.state.commit
             while let pgno = try decoder.nextPage(into: consumer.slot()) {
                 guard pgno <= commit, current.seen.insert(pgno) else { continue }
                 meter.pages = current.seen.count
@@ -148,15 +149,12 @@ package struct StateWalk {
         }
     }
 
-    /// Checks a header against the file's name and the state; the first header says the state.
-    private func begin(
-        _ file: BucketFile,
+    /// Checks a header against the file's name and the state.
+    private func check(
         _ header: LTXHeader,
-        plan: RestorePlan,
-        pass: Pass?,
-        _ consumer: some PageConsumer,
-        _ meter: ProgressMeter
-    ) throws -> Pass {
+        of file: BucketFile,
+        pass: Pass?
+    ) throws(RestoreError) {
         guard header.minTXID == file.minTXID, header.maxTXID == file.maxTXID else {
             throw RestoreError.misnamed(
                 file,
@@ -164,36 +162,46 @@ package struct StateWalk {
                 address: bucket.address
             )
         }
-        if let pass {
-            guard header.pageSize == pass.state.pageSize else {
-                throw RestoreError.pageSize(
-                    file,
-                    header.pageSize,
-                    last: pass.state.pageSize,
-                    address: bucket.address
-                )
-            }
-            return pass
-        }
+        guard let pass, header.pageSize != pass.state.pageSize else { return }
+        throw .pageSize(
+            file,
+            header.pageSize,
+            last: pass.state.pageSize,
+            address: bucket.address
+        )
+    }
+
+    /// Starts with the header of the last file, which says what the state is.
+    private func begin(
+        _ header: LTXHeader,
+        plan: RestorePlan,
+        _ consumer: some PageConsumer,
+        _ meter: ProgressMeter
+    ) throws -> Pass {
         let state = BucketState(
             txid: plan.txid,
             timestamp: header.timestamp,
             pageSize: header.pageSize,
             commit: header.commit
         )
-        // A damaged header must not make anyone reserve room for pages that nobody has.
-        let mostPages = plan.sizeInBytes / Self.smallestFrame + 1
-        guard Int64(state.commit) <= mostPages else {
-            throw RestoreError.notCovered(
-                page: Pgno(clamping: mostPages + 1),
-                commit: state.commit,
-                last: file,
-                address: bucket.address
-            )
-        }
         meter.totalPages = Int(state.commit) - (state.commit >= state.lockPgno ? 1 : 0)
         try consumer.begin(state)
         return Pass(state: state, seen: PageSet(upTo: state.commit))
+    }
+
+    /// Reads a file to its end for nothing but its faults.
+    private func skim(_ decoder: inout LTXDecoder) throws {
+        let page = UnsafeMutableRawBufferPointer.allocate(
+            byteCount: Int(decoder.header.pageSize),
+            alignment: 16
+        )
+        defer { page.deallocate() }
+        while try decoder.nextPage(into: page) != nil {}
+        _ = try decoder.finish()
+    }
+
+    private func notCovered(page: Pgno?, commit: UInt32, _ plan: RestorePlan) -> RestoreError {
+        .notCovered(page: page, commit: commit, txid: plan.txid, address: bucket.address)
     }
 
     private func damaged(_ file: BucketFile, _ error: LTXError) -> RestoreError {
