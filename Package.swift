@@ -62,7 +62,7 @@ let package = Package(
         library("Telemetry", ["CSystemd"]),
         library("Lifecycle", ["CLinux", "SQLiteBridge", "DurableFiles"]),
         library("Collector", ["SQLiteBridge", "DurableFiles"]),
-        library("Configuration", ["CYAML"]),
+        library("Configuration", ["CYAML", "Bucket", "DurableFiles"]),
         .executableTarget(
             name: "dormouse",
             dependencies: [
@@ -86,7 +86,7 @@ let package = Package(
         tests("TelemetryTests", ["Telemetry"]),
         tests("LifecycleTests", ["Lifecycle", "SQLiteBridge"]),
         tests("CollectorTests", ["Collector", "SQLiteBridge", "SQLiteWAL"]),
-        tests("ConfigurationTests", ["Configuration"]),
+        tests("ConfigurationTests", ["Configuration", "Bucket"]),
         tests(
             "InteropTests",
             ["Replication", "Replica", "SQLiteBridge", "Bucket", "LTXCodec"]
