@@ -63,11 +63,13 @@ let package = Package(
         library("Lifecycle", ["CLinux", "SQLiteBridge", "DurableFiles"]),
         library("Collector", ["SQLiteBridge", "DurableFiles"]),
         library("Configuration", ["CYAML", "Bucket", "DurableFiles"]),
+        library("CommandLineKit", ["Configuration", "Bucket", "CLinux"]),
         .executableTarget(
             name: "dormouse",
             dependencies: [
                 "LTXCodec", "SQLiteBridge", "SQLiteWAL", "Bucket", "Replication", "Replica",
-                "Telemetry", "Lifecycle", "Collector", "Configuration", "DurableFiles", "CLinux",
+                "Telemetry", "Lifecycle", "Collector", "Configuration", "CommandLineKit",
+                "DurableFiles", "CLinux",
             ],
             swiftSettings: strict
         ),
@@ -87,6 +89,7 @@ let package = Package(
         tests("LifecycleTests", ["Lifecycle", "SQLiteBridge"]),
         tests("CollectorTests", ["Collector", "SQLiteBridge", "SQLiteWAL"]),
         tests("ConfigurationTests", ["Configuration", "Bucket"]),
+        tests("CommandLineKitTests", ["CommandLineKit", "Configuration", "Bucket"]),
         tests(
             "InteropTests",
             ["Replication", "Replica", "SQLiteBridge", "Bucket", "LTXCodec"]
