@@ -62,12 +62,14 @@ let package = Package(
         library("Telemetry", ["CSystemd"]),
         library("Lifecycle", ["CLinux", "SQLiteBridge", "DurableFiles"]),
         library("Collector", ["SQLiteBridge", "DurableFiles"]),
-        library("Configuration", ["CYAML"]),
+        library("Configuration", ["CYAML", "Bucket", "DurableFiles"]),
+        library("CommandLineKit", ["Configuration", "Bucket", "CLinux"]),
         .executableTarget(
             name: "dormouse",
             dependencies: [
                 "LTXCodec", "SQLiteBridge", "SQLiteWAL", "Bucket", "Replication", "Replica",
-                "Telemetry", "Lifecycle", "Collector", "Configuration", "DurableFiles", "CLinux",
+                "Telemetry", "Lifecycle", "Collector", "Configuration", "CommandLineKit",
+                "DurableFiles", "CLinux",
             ],
             swiftSettings: strict
         ),
@@ -86,7 +88,8 @@ let package = Package(
         tests("TelemetryTests", ["Telemetry"]),
         tests("LifecycleTests", ["Lifecycle", "SQLiteBridge"]),
         tests("CollectorTests", ["Collector", "SQLiteBridge", "SQLiteWAL"]),
-        tests("ConfigurationTests", ["Configuration"]),
+        tests("ConfigurationTests", ["Configuration", "Bucket"]),
+        tests("CommandLineKitTests", ["CommandLineKit", "Configuration", "Bucket"]),
         tests(
             "InteropTests",
             ["Replication", "Replica", "SQLiteBridge", "Bucket", "LTXCodec"]

@@ -1,1 +1,8 @@
-print("dormouse")
+import CommandLineKit
+import Glibc
+
+let status = await Program.dormouse.run(
+    Array(CommandLine.arguments.dropFirst()),
+    console: .standard()
+)
+exit(status.rawValue)

@@ -1,0 +1,161 @@
+internal import Bucket
+
+extension AgentConfig {
+    /// Reads and checks a file.
+    ///
+    /// - Parameter path: The file; at most 1 MiB.
+    /// - Returns: The configuration, with every default filled in.
+    /// - Throws: `ConfigurationError` with everything that is wrong, in the order of the lines.
+    public static func load(path: String) throws(ConfigurationError) -> AgentConfig {
+        try parse(ConfigurationFile.read(path), file: path)
+    }
+
+    /// Reads and checks the text of a file.
+    ///
+    /// - Parameters:
+    ///   - bytes: UTF-8; anything else is reported, too.
+    ///   - file: The name to put before problems.
+    /// - Returns: The configuration, with every default filled in.
+    /// - Throws: `ConfigurationError` with everything that is wrong, in the order of the lines.
+    public static func parse(
+        _ bytes: [UInt8],
+        file: String
+    ) throws(ConfigurationError) -> AgentConfig {
+        var asked: Set<String> = []
+        return try parse(bytes, file: file, asked: &asked)
+    }
+
+    /// Every key there is, as `group.key`; `streams` stands for each of its items.
+    package static var knownPaths: [String] { AgentSchema.paths }
+
+    /// As above, and tells by their paths which keys reading has asked for.
+    package static func parse(
+        _ bytes: [UInt8],
+        file: String,
+        asked: inout Set<String>
+    ) throws(ConfigurationError) -> AgentConfig {
+        let problems = ProblemList()
+        var config: AgentConfig?
+        if bytes.count > ConfigurationFile.sizeLimit {
+            problems.add("is larger than 1 MiB", line: nil)
+        } else if let root = YAMLParser.parse(bytes, problems: problems) {
+            var reader = AgentReader(problems: problems)
+            config = reader.read(root)
+            asked = reader.asked
+        } else if problems.problems.isEmpty {
+            problems.add("has no settings", line: nil)
+        }
+        guard problems.problems.isEmpty, let config else {
+            throw ConfigurationError(file: file, problems: problems.problems)
+        }
+        return config
+    }
+}
+
+/// Walks the document once, section by section.
+struct AgentReader {
+    let problems: ProblemList
+    private(set) var asked: Set<String> = []
+
+    init(problems: ProblemList) {
+        self.problems = problems
+    }
+
+    /// - Returns: `nil` when a required setting is missing or wrong; that has been reported.
+    mutating func read(_ root: YAMLNode) -> AgentConfig? {
+        guard var top = Section(root, path: "", problems: problems) else { return nil }
+        let database = top.absolutePath("database", required: true)
+        let destination = destination(in: &top, database: database)
+        // The real values, or any: the rest is read in either case, to report all at once.
+        var config = AgentConfig(
+            database: database?.value ?? "",
+            destination: destination ?? .directory("")
+        )
+        if let device = device(in: &top) { config.device = device }
+        if var section = top.section("push") {
+            let day: Duration = .seconds(86_400)
+            if let value = section.duration("interval", in: .seconds(1)...day) {
+                config.push.interval = value
+            }
+            if let value = section.flag("on-start") { config.push.onStart = value }
+            finish(section)
+        }
+        if var section = top.section("checkpoint") {
+            if let value = section.integer("pages", in: 1...1_000_000) {
+                config.checkpoint.pages = value
+            }
+            if let value = section.choice("pin", Pin.self) { config.checkpoint.pin = value }
+            finish(section)
+        }
+        if var section = top.section("collector") {
+            let range: ClosedRange<Duration> = .milliseconds(100)...(.seconds(3_600))
+            if let value = section.duration("flush-interval", in: range) {
+                config.collector.flushInterval = value
+            }
+            if let value = section.speed("speed") { config.collector.speed = value }
+            finish(section)
+        }
+        if let node = top.node("streams") {
+            var reader = StreamReader(problems: problems, speed: config.collector.speed)
+            config.streams = reader.read(node)
+            asked.formUnion(reader.asked)
+        }
+        if var section = top.section("log") {
+            if let value = section.choice("level", LogLevel.self) { config.log.level = value }
+            if let value = section.choice("format", LogFormat.self) { config.log.format = value }
+            finish(section)
+        }
+        finish(top)
+        return database == nil || destination == nil ? nil : config
+    }
+
+    private typealias Pin = AgentConfig.Pin
+    private typealias LogLevel = AgentConfig.LogLevel
+    private typealias LogFormat = AgentConfig.LogFormat
+
+    private mutating func finish(_ section: Section) {
+        section.finish()
+        asked.formUnion(section.known.map { section.key($0) })
+    }
+
+    private func destination(in top: inout Section, database: YAMLText?) -> BucketAddress? {
+        guard let text = top.text("destination", required: true) else { return nil }
+        let address: BucketAddress
+        do {
+            address = try BucketAddress(parsing: text.value)
+            _ = try address.client()
+        } catch {
+            problems.add("\(error)", key: "destination", line: text.line)
+            return nil
+        }
+        guard case .directory(let path) = address else { return address }
+        guard path.hasPrefix("/") else {
+            let why = "must be an absolute path: an agent has no directory of its own"
+            problems.add("\"\(text.excerpt)\" \(why)", key: "destination", line: text.line)
+            return nil
+        }
+        guard path != database?.value else {
+            problems.add("is the database itself", key: "destination", line: text.line)
+            return nil
+        }
+        return address
+    }
+
+    private func device(in top: inout Section) -> String? {
+        guard let text = top.text("device") else { return nil }
+        let isNarrow = text.value.utf8.allSatisfy { byte in
+            let character = Character(UnicodeScalar(byte))
+            return character.isASCII
+                && (character.isLetter || character.isNumber || "._:-".contains(character))
+        }
+        guard isNarrow, text.value.utf8.count <= 64 else {
+            problems.add(
+                "\"\(text.excerpt)\" must be 1 to 64 of the letters A-Z, a-z, digits and . _ : -",
+                key: "device",
+                line: text.line
+            )
+            return nil
+        }
+        return text.value
+    }
+}

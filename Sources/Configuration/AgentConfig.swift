@@ -1,0 +1,175 @@
+public import Bucket
+
+/// What `dormouse agent` is told to do: `agent.yml` after checking, with every default filled in.
+public struct AgentConfig: Hashable, Sendable {
+    /// The database file, by its absolute path.
+    public var database: String
+    public var destination: BucketAddress
+    /// The device's name; with the timestamp it is the natural key of every sample.
+    public var device = "strap-1"
+    public var push = Push()
+    public var checkpoint = Checkpoint()
+    public var collector = Collector()
+    public var streams = Stream.defaults
+    public var log = Log()
+
+    public init(database: String, destination: BucketAddress) {
+        self.database = database
+        self.destination = destination
+    }
+
+    public struct Push: Hashable, Sendable {
+        /// There is at most one push per interval; a change of the WAL wakes it.
+        public var interval: Duration = .seconds(15 * 60)
+        /// Push once when the agent starts.
+        public var onStart = true
+    }
+
+    public struct Checkpoint: Hashable, Sendable {
+        /// Pages in the WAL from which a checkpoint is due.
+        public var pages = 1_000
+        public var pin = Pin.hold
+    }
+
+    /// Whether a read transaction keeps other checkpointers out between syncs.
+    public enum Pin: String, CaseIterable, Sendable {
+        case hold, yield
+    }
+
+    public struct Collector: Hashable, Sendable {
+        /// Samples are buffered for so long, then written in one transaction.
+        public var flushInterval: Duration = .seconds(30)
+        /// Multiple of real time at which the simulated and recorded sources run.
+        public var speed = 1.0
+    }
+
+    /// A sequence of samples: one table, one row a sample.
+    public struct Stream: Hashable, Sendable {
+        public var name: String
+        public var columns: [Column]
+        public var source: Source
+
+        public init(name: String, columns: [Column], source: Source) {
+            self.name = name
+            self.columns = columns
+            self.source = source
+        }
+
+        /// One simulated strap, which banks what nobody takes: what is collected when no streams
+        /// are configured.
+        public static let defaults = Signal.allCases.map { signal in
+            Stream(
+                name: signal.rawValue,
+                columns: signal.columns,
+                source: .backfill(Backfill(of: .simulated(Simulated(signal: signal))))
+            )
+        }
+    }
+
+    public struct Column: Hashable, Sendable {
+        public var name: String
+        public var type: ColumnType = .real
+
+        public init(name: String, type: ColumnType = .real) {
+            self.name = name
+            self.type = type
+        }
+    }
+
+    public enum ColumnType: String, CaseIterable, Sendable {
+        case real, integer
+    }
+
+    public enum Source: Hashable, Sendable {
+        /// A strap, live: what happens while nobody listens is lost.
+        case simulated(Simulated)
+        case csv(CSV)
+        /// What was banked first, then on as it comes.
+        case backfill(Backfill)
+    }
+
+    /// What the simulated strap measures.
+    public enum Signal: String, CaseIterable, Sendable {
+        case heartRate = "heart_rate"
+        case rrInterval = "rr_interval"
+        case gravity
+
+        /// The columns it can fill; all of them when a stream names none.
+        public var columns: [Column] {
+            switch self {
+            case .heartRate: [Column(name: "bpm", type: .integer)]
+            case .rrInterval:
+                ["beats", "rr1_ms", "rr2_ms", "rr3_ms", "rr4_ms"].map {
+                    Column(name: $0, type: .integer)
+                }
+            case .gravity: ["x", "y", "z"].map { Column(name: $0) }
+            }
+        }
+    }
+
+    /// Samples made up as they would happen, the same ones for the same seed.
+    public struct Simulated: Hashable, Sendable {
+        public var signal: Signal
+        public var seed: UInt64 = 1
+
+        public init(signal: Signal, seed: UInt64 = 1) {
+            self.signal = signal
+            self.seed = seed
+        }
+    }
+
+    /// A recording that is replayed; the stream's columns are found by name in its header.
+    public struct CSV: Hashable, Sendable {
+        /// Absolute path.
+        public var file: String
+        /// Header of the column with seconds since the first record.
+        public var timeColumn: String
+        /// Multiple of real time; the collector's unless given.
+        public var speed: Double
+
+        public init(file: String, timeColumn: String = "offset_s", speed: Double = 1) {
+            self.file = file
+            self.timeColumn = timeColumn
+            self.speed = speed
+        }
+    }
+
+    /// Samples that a device banked while it was away, drained faster than they were made.
+    public struct Backfill: Hashable, Sendable {
+        public enum Bank: Hashable, Sendable {
+            case simulated(Simulated)
+            /// Its speed is 1: the backfill does the hurrying.
+            case csv(CSV)
+        }
+
+        public var bank: Bank
+        /// How far back a strap's bank reaches when it is seen for the first time.
+        public var history: Duration = .zero
+        /// How long a strap's bank is: an outage longer than this loses its beginning.
+        public var capacity: Duration = .seconds(14 * 86_400)
+        /// Multiple of real time.
+        public var speed = 21.0
+        /// Rows in one batch, at most.
+        public var batchRows = 630
+
+        public init(of bank: Bank) {
+            self.bank = bank
+        }
+    }
+
+    public struct Log: Hashable, Sendable {
+        public var level = LogLevel.info
+        public var format = LogFormat.auto
+    }
+
+    /// The least important record that is written.
+    public enum LogLevel: String, CaseIterable, Sendable {
+        case error, warning, notice, info, debug
+    }
+
+    public enum LogFormat: String, CaseIterable, Sendable {
+        /// The journal when standard error is connected to it, else lines on standard error.
+        case auto
+        case journal, logfmt
+    }
+}

@@ -1,0 +1,30 @@
+/// Sizes as people write them: `4096`, `64KiB`, `64MiB`, `1GB`.
+public enum ByteSize {
+    /// Why a text is not a size.
+    public struct Invalid: Error, Hashable, Sendable, CustomStringConvertible {
+        public let description: String
+    }
+
+    private static let units: [String: Int64] = [
+        "": 1, "B": 1,
+        "kB": 1_000, "KB": 1_000, "MB": 1_000_000, "GB": 1_000_000_000, "TB": 1_000_000_000_000,
+        "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40,
+    ]
+
+    /// Reads a whole number of bytes, decimal (`kB`, `MB`, `GB`, `TB`) or binary (`KiB`, …).
+    ///
+    /// A sign is read, so that callers can say that a negative size makes no sense.
+    public static func parse(_ text: String) throws(Invalid) -> Int64 {
+        let isNegative = text.hasPrefix("-")
+        let rest = isNegative ? text.dropFirst() : text[...]
+        let digits = rest.prefix(while: { ("0"..."9").contains($0) })
+        let unit = rest.dropFirst(digits.count).drop(while: { $0 == " " })
+        guard !digits.isEmpty, let factor = units[String(unit)] else {
+            throw Invalid(description: "is not a size such as 4096, 64KiB, 64MiB or 1GB")
+        }
+        guard let count = Int64(digits) else { throw Invalid(description: "is too large") }
+        let (size, overflow) = count.multipliedReportingOverflow(by: factor)
+        guard !overflow else { throw Invalid(description: "is too large") }
+        return isNegative ? -size : size
+    }
+}

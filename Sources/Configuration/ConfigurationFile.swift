@@ -1,0 +1,44 @@
+import DurableFiles
+import Glibc
+
+/// The bytes of a configuration file, read whole and bounded.
+enum ConfigurationFile {
+    /// Larger than any settings file and small enough to be harmless.
+    static let sizeLimit = 1 << 20
+
+    static func read(_ path: String) throws(ConfigurationError) -> [UInt8] {
+        guard !path.isEmpty, !path.utf8.contains(0) else { throw failure(path, "not a file name") }
+        do {
+            return try contents(of: path)
+        } catch let error as ConfigurationError {
+            throw error
+        } catch let error as FileError {
+            throw failure(path, "cannot be read: \(String(cString: strerror(error.code)))")
+        } catch {
+            throw failure(path, "\(error)")
+        }
+    }
+
+    private static func contents(of path: String) throws -> [UInt8] {
+        // O_NONBLOCK, because opening a FIFO that nobody writes to would wait for ever.
+        let file = try FileDescriptor(path, O_RDONLY | O_NONBLOCK | O_NOCTTY)
+        var status = stat()
+        guard fstat(file.raw, &status) == 0 else { throw FileError(.stat, path, code: errno) }
+        switch status.st_mode & S_IFMT {
+        case S_IFREG: break
+        case S_IFDIR: throw failure(path, "is a directory, not a file")
+        default: throw failure(path, "is not a regular file")
+        }
+        var bytes = [UInt8](repeating: 0, count: sizeLimit + 1)
+        let count = try bytes.withUnsafeMutableBytes { buffer throws(FileError) in
+            try file.read(at: 0, into: buffer)
+        }
+        guard count <= sizeLimit else { throw failure(path, "is larger than 1 MiB") }
+        bytes.removeSubrange(count...)
+        return bytes
+    }
+
+    private static func failure(_ path: String, _ message: String) -> ConfigurationError {
+        ConfigurationError(file: path, problems: [Problem(line: nil, message: message)])
+    }
+}

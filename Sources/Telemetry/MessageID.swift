@@ -1,0 +1,65 @@
+/// A 128-bit message id as journald knows it, printed as 32 lower-case hex digits.
+public struct MessageID: Hashable, Sendable, CustomStringConvertible {
+    public let high: UInt64
+    public let low: UInt64
+
+    public init(_ high: UInt64, _ low: UInt64) {
+        self.high = high
+        self.low = low
+    }
+
+    public var description: String {
+        Self.hex(high) + Self.hex(low)
+    }
+
+    private static func hex(_ value: UInt64) -> String {
+        let digits = String(value, radix: 16)
+        return String(repeating: "0", count: 16 - digits.count) + digits
+    }
+}
+
+/// The kinds of record, each with its message id and its entry in `systemd/dormouse.catalog`.
+///
+/// An id is for ever: people search for it and the catalog explains it. A new meaning gets a
+/// new kind.
+public enum RecordKind: String, CaseIterable, Sendable {
+    /// A push ended, whatever its outcome.
+    case push
+    /// A sync had to be a snapshot.
+    case snapshot
+    /// A checkpoint ended.
+    case checkpoint
+    /// The collector flushed its buffer.
+    case flush
+    case start
+    case stop
+    /// The process noticed that it had been suspended.
+    case resume
+    /// The database is not there yet, or not ready.
+    case waiting
+    /// The configuration cannot be used.
+    case config
+    /// The bucket is not what this device has seen acknowledged.
+    case lineage
+    /// The place in the WAL was lost.
+    case custodyLost = "custody-lost"
+    /// Records were lost, because the log did not take them.
+    case dropped
+
+    public var messageID: MessageID {
+        switch self {
+        case .push: MessageID(0x4abf_98c4_3ade_5ca8, 0x18f6_542d_7e3f_c668)
+        case .snapshot: MessageID(0x9b34_8050_552c_62a2, 0x3dec_344b_ef0f_48a7)
+        case .checkpoint: MessageID(0x98a2_c60e_6676_0998, 0xc66c_5a0f_9bc8_21f1)
+        case .flush: MessageID(0xcbf7_5c2c_9763_0bcd, 0xe8d3_ab6e_d11d_dfd5)
+        case .start: MessageID(0x6cff_5013_3c84_1e08, 0xf7e7_c46b_87fe_89e9)
+        case .stop: MessageID(0xa6d2_d551_c866_3563, 0x81ff_c88c_20d4_a64f)
+        case .resume: MessageID(0xfe7b_9a4a_1ec2_e3cd, 0xfc03_4138_e0a2_9b17)
+        case .waiting: MessageID(0x7170_4bf6_530b_cac7, 0x62ed_6585_2af0_4a47)
+        case .config: MessageID(0x399a_de97_e32e_cfe4, 0xb8c7_c92b_81da_fd93)
+        case .lineage: MessageID(0x6ffc_5cc8_deba_1231, 0x8c97_1295_675f_ed28)
+        case .custodyLost: MessageID(0x4f5d_d238_c472_24b2, 0x90af_26b7_b94c_d299)
+        case .dropped: MessageID(0xfacc_8665_d294_80c7, 0x0156_aa73_fc7a_6836)
+        }
+    }
+}

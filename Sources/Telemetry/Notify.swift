@@ -1,0 +1,55 @@
+internal import CSystemd
+
+/// Tells the service manager how the service is doing; does nothing without one.
+///
+/// Source: sd_notify(3). The manager is found through `$NOTIFY_SOCKET`.
+public enum Notify {
+    /// `READY=1`, with a sentence for `systemctl status`.
+    ///
+    /// - Returns: False when there is no service manager, or it could not be told.
+    @discardableResult
+    public static func ready(_ status: String) -> Bool {
+        send("READY=1\n" + line("STATUS", status))
+    }
+
+    /// `STATUS=`, a sentence for people.
+    @discardableResult
+    public static func status(_ status: String) -> Bool {
+        send(line("STATUS", status))
+    }
+
+    /// `STOPPING=1`, when the final sync begins.
+    @discardableResult
+    public static func stopping(_ status: String) -> Bool {
+        send("STOPPING=1\n" + line("STATUS", status))
+    }
+
+    /// `WATCHDOG=1`; send it only after real progress.
+    @discardableResult
+    public static func watchdog() -> Bool {
+        send("WATCHDOG=1")
+    }
+
+    /// `EXTEND_TIMEOUT_USEC=`, during a long start or stop.
+    @discardableResult
+    public static func extendTimeout(by duration: Duration) -> Bool {
+        send("EXTEND_TIMEOUT_USEC=\(FieldValue(microseconds: duration))")
+    }
+
+    /// How often the manager wants to hear `WATCHDOG=1` at least; `nil` when it does not.
+    public static var watchdogInterval: Duration? {
+        var microseconds: UInt64 = 0
+        guard sd_watchdog_enabled(0, &microseconds) > 0 else { return nil }
+        return .microseconds(Int64(clamping: microseconds))
+    }
+
+    /// A newline would begin another assignment.
+    private static func line(_ key: String, _ value: String) -> String {
+        let scalars = value.unicodeScalars.map { $0.value < 0x20 ? " " : $0 }
+        return "\(key)=" + String(String.UnicodeScalarView(scalars))
+    }
+
+    private static func send(_ state: String) -> Bool {
+        sd_notify(0, state) > 0
+    }
+}

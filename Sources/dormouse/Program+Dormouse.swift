@@ -1,0 +1,21 @@
+import CommandLineKit
+import SQLiteBridge
+
+extension Program {
+    /// The version of this program, as `--version` and the start record say it.
+    static let versionNumber = "0.1.0"
+
+    /// What the program is and which verbs it has.
+    static let dormouse = Program(
+        name: "dormouse",
+        version: "dormouse \(versionNumber), SQLite \(SQLiteLibrary.version)",
+        summary: "page-level SQLite replication for processes that get put to sleep",
+        commands: [
+            .configCheck,
+            .ltxInfo,
+            .ltxPages,
+            .ltxVerify,
+            .ltxCat,
+        ]
+    )
+}
