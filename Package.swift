@@ -88,7 +88,7 @@ let package = Package(
         tests("TelemetryTests", ["Telemetry"]),
         tests("LifecycleTests", ["Lifecycle", "SQLiteBridge"]),
         tests("CollectorTests", ["Collector", "SQLiteBridge", "SQLiteWAL"]),
-        tests("ConfigurationTests", ["Configuration", "Bucket"]),
+        tests("ConfigurationTests", ["Configuration", "Bucket", "Collector"]),
         tests("CommandLineKitTests", ["CommandLineKit", "Configuration", "Bucket"]),
         tests(
             "InteropTests",
