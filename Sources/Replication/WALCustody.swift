@@ -230,18 +230,34 @@ final class WALCustody {
 
     /// Runs a body while a read transaction of ours keeps what it reads in place.
     func whileReading<R>(_ body: () throws -> R) throws -> R {
-        guard pin == nil else { return try body() }
-        try takePin(on: 0)
-        // With `hold` only a checkpoint that failed half-way has left none.
-        defer { if pinMode == .yield { try? releasePin() } }
+        let began = try beginReading()
+        defer { if began { endReading() } }
         return try body()
     }
 
-    var isPinned: Bool { pin != nil }
+    /// Begins a read transaction unless one is open, which with `hold` is always the case but
+    /// after a checkpoint that failed half-way.
+    ///
+    /// - Returns: Whether `endReading` is owed.
+    func beginReading() throws -> Bool {
+        guard pin == nil else { return false }
+        try takePin(on: 0)
+        return pinMode == .yield
+    }
+
+    func endReading() {
+        try? releasePin()
+    }
 
     private func takePin(on reader: Int) throws {
         try readers[reader].beginRead()
-        let view = try look()
+        let view: View
+        do {
+            view = try look()
+        } catch {
+            try? readers[reader].endRead()
+            throw error
+        }
         pin = Pin(
             reader: reader,
             salt: view.index?.salt,
