@@ -54,6 +54,11 @@ public actor Replicator {
         session = nil
     }
 
+    /// Takes note that the process was suspended: meanwhile anybody may have written to the bucket.
+    public func resumed() {
+        session?.isLineageChecked = false
+    }
+
     /// Turns what is new into a local file.
     ///
     /// - Throws: What `outcome(of:)` knows to name.

@@ -25,6 +25,11 @@ public struct ReplicatorStatus: Sendable {
         public var sizeInBytes: Int64
     }
 
+    /// The directory beside a database that holds what is on its way to a bucket.
+    public static func directory(of database: String) -> String {
+        MetaDirectory(database: database).path
+    }
+
     /// Reads it; `nil` for a database that was never replicated.
     ///
     /// - Throws: `FileError`; an error that says why the state file cannot be used.

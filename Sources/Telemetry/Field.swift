@@ -3,6 +3,8 @@ public enum Field: String, CaseIterable, Sendable {
     /// `pushed`, `in-sync`, `retryable` or `unavailable`.
     case outcome = "OUTCOME"
     case reason = "REASON"
+    /// What happened, for a person.
+    case detail = "DETAIL"
     /// `wal`, `rescan` or `snapshot`.
     case syncKind = "SYNC_KIND"
     /// Retryable pushes in a row.

@@ -1,0 +1,42 @@
+import Bucket
+import CommandLineKit
+import Replication
+
+extension Command {
+    /// `dormouse push`: one push.
+    static let push = Command(
+        "push",
+        summary: "push a database to its bucket once",
+        discussion: """
+            Ships what changed since the last push, as one LTX file, and prints one line: the
+            outcome, TXID, pages, bytes, the WAL's size. The database must be in WAL mode;
+            nothing is written into it. The first push to an empty bucket ships all of it.
+            """,
+        positionals: [Positional("DB", help: "the database file")],
+        options: [CommonOptions.json] + CommonOptions.replication,
+        required: [CommonOptions.to],
+        examples: [Example("push app.db --to /var/backups/app", "ship what is new")],
+        exitCodes: [.done, .failed, .usage, .refused, .tryAgain],
+        body: pushOnce
+    )
+
+    private static let pushOnce: Body = { arguments, console in
+        let replicator = Replicator(
+            database: arguments.first,
+            bucket: try arguments.required(CommonOptions.to).client(),
+            options: CommonOptions.replicatorOptions(arguments)
+        )
+        let record = await replicator.push()
+        await replicator.close()
+        StatusFile(database: arguments.first).save(record)
+        for note in record.notes { console.complain("dormouse: \(note)") }
+        if arguments[CommonOptions.json] {
+            try console.out.print(record.json.line)
+        } else if record.outcome.isSuccess {
+            try console.out.print(record.line)
+        } else {
+            console.complain("dormouse: \(record.outcome.name): \(record.outcome.detail)")
+        }
+        return record.exitCode
+    }
+}

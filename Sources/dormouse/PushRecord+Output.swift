@@ -1,0 +1,185 @@
+import CommandLineKit
+import LTXCodec
+import Replication
+import Telemetry
+
+extension PushRecord {
+    /// The journal records of one push: the push itself, and before it what was out of the
+    /// ordinary.
+    func journalRecords() -> [JournalRecord] {
+        var records: [JournalRecord] = []
+        for note in notes {
+            records.append(
+                JournalRecord(.repair, .warning, "something had to be set right", [.reason: FieldValue(note)])
+            )
+        }
+        if let finding = lineageFinding, !finding.isSound {
+            records.append(
+                JournalRecord(
+                    .lineage,
+                    .warning,
+                    "the bucket was not as it was left",
+                    [
+                        .reason: FieldValue(finding.rawValue),
+                        .remoteTXID: FieldValue(describing: remoteTXID),
+                    ]
+                )
+            )
+        }
+        for sync in syncs { records += sync.journalRecords() }
+        if let checkpoint { records.append(checkpoint.journalRecord(walBytes: walBytes)) }
+        records.append(pushRecord)
+        return records
+    }
+
+    private var pushRecord: JournalRecord {
+        var record = JournalRecord(.push, priority, "push ended")
+        record[.outcome] = FieldValue(outcome.name)
+        record[.reason] = outcome.reason.map { FieldValue($0) }
+        record[.detail] = outcome.detail.isEmpty ? nil : FieldValue(outcome.detail)
+        record[.syncKind] = FieldValue(kind.name)
+        record[.evidence] = evidence.map { FieldValue($0) }
+        record[.txid] = FieldValue(describing: txid)
+        record[.remoteTXID] = FieldValue(describing: remoteTXID)
+        record[.files] = FieldValue(files)
+        record[.bytes] = FieldValue(bytes)
+        record[.pages] = FieldValue(pages)
+        record[.backlogFiles] = FieldValue(backlogFiles)
+        record[.backlogBytes] = FieldValue(backlogBytes)
+        record[.walBytes] = FieldValue(walBytes)
+        if case .snapshot(let reason) = kind {
+            record[.snapshotReason] = FieldValue(reason.rawValue)
+        }
+        record[.streak] = FieldValue(streak.count)
+        record[.lineage] = lineage.isEmpty ? nil : FieldValue(lineage)
+        record[.lockUsec] = checkpoint.map { FieldValue(microseconds: $0.lockHeld) }
+        record[.durationUsec] = FieldValue(microseconds: duration)
+        record[.pushID] = FieldValue(id)
+        return record
+    }
+
+    /// What showed where to read on: the proof of a restart, or the reason of a lost place.
+    private var evidence: String? {
+        syncs.lazy.compactMap { $0.proof?.rawValue ?? $0.kind.reason }.last
+    }
+
+    private var priority: Priority {
+        switch outcome {
+        case .pushed, .inSync: .info
+        case .retryable: .warning
+        case .unavailable(.databaseEmpty, _), .unavailable(.databaseMissing, _): .notice
+        case .unavailable: .error
+        }
+    }
+
+    /// One line for a person.
+    var line: String {
+        var words = [
+            outcome.name + (outcome.reason.map { " (\($0))" } ?? ""),
+            "txid \(txid)",
+            "\(HumanText.count(pages)) pages",
+            HumanText.bytes(bytes),
+            "WAL \(HumanText.bytes(walBytes))",
+        ]
+        if kind != .nothing, kind != .wal { words.append("\(kind)") }
+        if backlogFiles > 0 {
+            words.append("backlog \(backlogFiles) files, \(HumanText.bytes(backlogBytes))")
+        }
+        words.append(HumanText.duration(duration))
+        return words.joined(separator: ", ")
+    }
+
+    var json: JSONValue {
+        .object([
+            .init("outcome", .string(outcome.name)),
+            .init("reason", .optional(outcome.reason, JSONValue.string)),
+            .init("detail", .optional(outcome.detail.isEmpty ? nil : outcome.detail, JSONValue.string)),
+            .init("sync_kind", .string(kind.name)),
+            .init("evidence", .optional(evidence, JSONValue.string)),
+            .init("txid", .string("\(txid)")),
+            .init("remote_txid", .string("\(remoteTXID)")),
+            .init("files", .number(files)),
+            .init("bytes", .number(bytes)),
+            .init("pages", .number(pages)),
+            .init("backlog_files", .number(backlogFiles)),
+            .init("backlog_bytes", .number(backlogBytes)),
+            .init("wal_bytes", .number(walBytes)),
+            .init("database_bytes", .number(databaseBytes)),
+            .init("streak", .number(streak.count)),
+            .init("lineage", .string(lineage)),
+            .init("lineage_finding", .optional(lineageFinding?.rawValue, JSONValue.string)),
+            .init("checkpointed", .optional(checkpoint?.result.isComplete, JSONValue.bool)),
+            .init("duration_usec", .number(Int64(duration / .microseconds(1)))),
+            .init("notes", .array(notes.map(JSONValue.string))),
+        ])
+    }
+
+    /// How a command that pushed once ends.
+    var exitCode: ExitCode {
+        switch outcome {
+        case .pushed, .inSync: .done
+        case .retryable: .tryAgain
+        case .unavailable(let reason, _):
+            switch reason {
+            case .bucketDenied, .notABucket, .bucketUnusable, .lineageConflict: .refused
+            case .notConfigured: .usage
+            case .databaseMissing, .databaseEmpty, .notADatabase, .notWALMode, .databaseDenied,
+                .databaseCorrupt, .databaseClaimed:
+                .failed
+            }
+        }
+    }
+}
+
+extension SyncReport {
+    /// What a person should hear of, beside the push that it was part of.
+    fileprivate func journalRecords() -> [JournalRecord] {
+        switch kind {
+        case .nothing, .wal:
+            return []
+        case .rescan(let reason):
+            return [
+                JournalRecord(
+                    .custodyLost,
+                    .notice,
+                    "the place in the WAL was lost and found again by comparing pages",
+                    [
+                        .reason: FieldValue(reason.rawValue),
+                        .pages: FieldValue(pages),
+                        .bytes: FieldValue(bytes),
+                        .txid: FieldValue(describing: txid),
+                    ]
+                )
+            ]
+        case .snapshot(let reason):
+            return [
+                JournalRecord(
+                    .snapshot,
+                    reason == .first ? .info : .warning,
+                    "the whole database had to be shipped",
+                    [
+                        .snapshotReason: FieldValue(reason.rawValue),
+                        .pages: FieldValue(pages),
+                        .bytes: FieldValue(bytes),
+                        .txid: FieldValue(describing: txid),
+                    ]
+                )
+            ]
+        }
+    }
+}
+
+extension CheckpointReport {
+    fileprivate func journalRecord(walBytes: Int64) -> JournalRecord {
+        JournalRecord(
+            .checkpoint,
+            .debug,
+            "checkpoint ended",
+            [
+                .checkpoint: result.isComplete ? "sealed" : "incomplete",
+                .lockUsec: FieldValue(microseconds: lockHeld),
+                .walBytes: FieldValue(walBytes),
+            ]
+        )
+    }
+}
