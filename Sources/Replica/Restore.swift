@@ -13,7 +13,8 @@ public struct Restore: Sendable {
     public struct Options: Sendable {
         /// Replace a database that stands at the output path, sidecars included.
         ///
-        /// Nobody may have it open.
+        /// Nobody may have it open. If the process is killed in the instant of the replacement,
+        /// the old database's sidecars may stand beside it as `NAME-wal.replaced.tmp`.
         public var overwrite = false
         /// Leave page 1 as it is in the bucket.
         ///

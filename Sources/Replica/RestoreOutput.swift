@@ -108,7 +108,11 @@ struct RestoreOutput {
             }
             throw error
         }
-        for sidecar in aside { try DurableFiles.remove(sidecar + Self.asideSuffix) }
+        // Those of an earlier attempt too, which was killed before it came to this.
+        for sidecar in Self.sidecars.map({ path + $0 + Self.asideSuffix })
+        where try FileStatus.ofEntry(sidecar) != nil {
+            try DurableFiles.remove(sidecar)
+        }
         if !aside.isEmpty { try DurableFiles.syncDirectory(of: path) }
     }
 }

@@ -40,11 +40,12 @@ final class RestoredFile: PageConsumer {
     }
 
     func begin(_ state: BucketState) throws {
-        try output.reserve(state.sizeInBytes)
         pageSize = Int(state.pageSize)
         (runStart, runCount, runPgno) = (0, 0, 0)
+        // What an earlier attempt wrote does not count against the room that is left.
+        try withFile { file throws(FileError) in try file.truncate(to: 0) }
+        try output.reserve(state.sizeInBytes)
         try withFile { file throws(FileError) in
-            try file.truncate(to: 0)
             // The lock page, which nobody writes, reads as zeros.
             try file.truncate(to: state.sizeInBytes)
         }

@@ -55,7 +55,7 @@ struct RestoreOutputTests {
         try await withTemporaryDirectory { directory in
             let bucket = try await MadeBucket.threeStates(in: directory)
             let output = directory.appending(path: "out.db").path
-            for suffix in ["", "-wal", "-shm", "-journal"] {
+            for suffix in ["", "-wal", "-shm", "-journal", "-journal.replaced.tmp"] {
                 try Data([7]).write(to: URL(filePath: output + suffix))
             }
             let permissions = [FileAttributeKey.posixPermissions: 0o600]
