@@ -1,7 +1,7 @@
 import Bucket
 import CommandLineKit
-import Replication
 import Replica
+import Replication
 
 /// Options that mean the same in every verb.
 enum CommonOptions {
@@ -43,12 +43,5 @@ enum CommonOptions {
         if let mode = arguments[pin] { options.pin = mode }
         if let policy = arguments[onConflict] { options.onConflict = policy }
         return options
-    }
-}
-
-extension ProgressBar where C == ContinuousClock {
-    /// A bar for reading a bucket, on standard error.
-    static func reading(_ label: String, _ console: Console) -> ProgressBar {
-        ProgressBar(label, total: nil, on: console.err)
     }
 }

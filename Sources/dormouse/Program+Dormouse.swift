@@ -16,6 +16,11 @@ extension Program {
             .ltxPages,
             .ltxVerify,
             .ltxCat,
+            .push,
+            .replicate,
+            .restore,
+            .verify,
+            .status,
         ]
     )
 }

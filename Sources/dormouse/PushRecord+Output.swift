@@ -1,6 +1,7 @@
 import CommandLineKit
 import LTXCodec
 import Replication
+import SQLiteBridge
 import Telemetry
 
 extension PushRecord {
@@ -10,7 +11,12 @@ extension PushRecord {
         var records: [JournalRecord] = []
         for note in notes {
             records.append(
-                JournalRecord(.repair, .warning, "something had to be set right", [.reason: FieldValue(note)])
+                JournalRecord(
+                    .repair,
+                    .warning,
+                    "something had to be set right",
+                    [.reason: FieldValue(note)]
+                )
             )
         }
         if let finding = lineageFinding, !finding.isSound {
@@ -93,7 +99,10 @@ extension PushRecord {
         .object([
             .init("outcome", .string(outcome.name)),
             .init("reason", .optional(outcome.reason, JSONValue.string)),
-            .init("detail", .optional(outcome.detail.isEmpty ? nil : outcome.detail, JSONValue.string)),
+            .init(
+                "detail",
+                .optional(outcome.detail.isEmpty ? nil : outcome.detail, JSONValue.string)
+            ),
             .init("sync_kind", .string(kind.name)),
             .init("evidence", .optional(evidence, JSONValue.string)),
             .init("txid", .string("\(txid)")),

@@ -38,6 +38,12 @@ public final class ProgressBar<C: Clock>: Sendable where C.Duration == Duration 
         if let text { show(text) }
     }
 
+    /// The same for who learns the total only with the first bytes, or finds it changed.
+    public func update(completed: Int64, of total: Int64) {
+        renderer.withLock { $0.setTotal(total) }
+        update(completed: completed)
+    }
+
     /// Shows the last line.
     public func finish(completed: Int64) {
         let now = start.duration(to: clock.now)

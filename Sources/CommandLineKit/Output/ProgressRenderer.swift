@@ -18,7 +18,7 @@ package struct ProgressRenderer {
     private static let sampleInterval: Duration = .milliseconds(500)
 
     private let label: String
-    private let total: Int64?
+    private var total: Int64?
     private let style: Style
     private var shownAt: Duration?
     private var shownStep: Int64 = 0
@@ -32,6 +32,11 @@ package struct ProgressRenderer {
         self.label = label
         self.total = total.flatMap { $0 > 0 ? $0 : nil }
         self.style = style
+    }
+
+    /// Takes note of how many bytes there are in all, for who learns it later.
+    package mutating func setTotal(_ total: Int64) {
+        self.total = total > 0 ? total : nil
     }
 
     /// - Parameters:

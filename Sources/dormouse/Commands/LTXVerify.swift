@@ -17,10 +17,10 @@ extension Command {
         examples: [
             Example("ltx verify /var/backups/health/ltx/0/*.ltx", "check level 0 of a bucket")
         ],
-        body: verify
+        body: verifyFiles
     )
 
-    private static let verify: Body = { arguments, console in
+    private static let verifyFiles: Body = { arguments, console in
         var results: [JSONValue] = []
         var code = ExitCode.done
         for path in arguments.positionals {

@@ -1,0 +1,93 @@
+import Bucket
+import CommandLineKit
+import Replica
+import Replication
+
+extension Command {
+    /// `dormouse verify`: a database against its bucket.
+    static let verify = Command(
+        "verify",
+        summary: "compare a database with its bucket, page by page",
+        discussion: """
+            Reads the bucket to its head, checks every file of it, and compares each page with the
+            database under a read transaction. It may run beside an agent: what the agent has not
+            yet pushed is left out where the published state can still be seen, and counted.
+            Exits 1 when pages differ.
+            """,
+        positionals: [
+            Positional("DB", help: "the database file"), Positional("URL", help: "its bucket"),
+        ],
+        options: [CommonOptions.json],
+        examples: [Example("verify app.db /var/backups/app", "say which pages differ")],
+        body: verifyDatabase
+    )
+
+    private static let verifyDatabase: Body = { arguments, console in
+        let bucket = try bucket(arguments.positionals[1])
+        let progress = BucketProgress("comparing", console)
+        let report: SourceCheck.Report
+        do {
+            report = try await SourceCheck.run(
+                database: arguments.first,
+                bucket: bucket,
+                progress: progress.update
+            )
+            progress.finish()
+        } catch {
+            progress.abandon()
+            throw error
+        }
+        if arguments[CommonOptions.json] {
+            try console.out.print(report.json.line)
+        } else {
+            for line in report.lines { try console.out.print(line) }
+        }
+        return report.verification.isEqual ? .done : .failed
+    }
+}
+
+extension SourceCheck.Report {
+    fileprivate var lines: [String] {
+        let report = verification
+        var lines: [String] = []
+        if report.isEqual {
+            lines.append(
+                "equal: \(HumanText.count(report.pagesCompared)) pages at txid \(report.txid)"
+            )
+        } else {
+            let named = report.differing.map { String($0) }.joined(separator: ", ")
+            let more = report.differingCount - report.differing.count
+            lines.append(
+                "different: \(HumanText.count(report.differingCount)) pages at txid "
+                    + "\(report.txid): \(named)" + (more > 0 ? " and \(more) more" : "")
+            )
+            if report.sourceCommit != report.bucketCommit {
+                lines.append(
+                    "the database has \(report.sourceCommit) pages, "
+                        + "the bucket \(report.bucketCommit)"
+                )
+            }
+        }
+        if commitsBehind > 0 {
+            lines.append(
+                "\(commitsBehind) commits are not yet pushed"
+                    + (isAtPlace ? ", and were left out" : "")
+            )
+        }
+        return lines
+    }
+
+    fileprivate var json: JSONValue {
+        [
+            "equal": .bool(verification.isEqual),
+            "txid": .string("\(verification.txid)"),
+            "pages_compared": .number(verification.pagesCompared),
+            "pages_differing": .number(verification.differingCount),
+            "differing": .array(verification.differing.map(JSONValue.number)),
+            "database_pages": .number(verification.sourceCommit),
+            "bucket_pages": .number(verification.bucketCommit),
+            "commits_behind": .number(commitsBehind),
+            "at_published_state": .bool(isAtPlace),
+        ]
+    }
+}
