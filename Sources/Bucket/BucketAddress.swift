@@ -1,3 +1,5 @@
+import DurableFiles
+
 /// Where a bucket is.
 ///
 /// Text forms: `/path`, `relative/path`, `file:///path`, `http(s)://host:port/db/NAME`,
@@ -58,7 +60,8 @@ public enum BucketAddress: Hashable, Sendable {
     /// - Throws: `BucketError.unsupported`.
     public func client() throws(BucketError) -> any BucketClient {
         switch self {
-        case .directory(let path): DirectoryBucket(path)
+        // One directory is one bucket, from wherever it is named.
+        case .directory(let path): DirectoryBucket(Path.canonical(path))
         case .http, .s3: throw .unsupported(self)
         }
     }

@@ -40,8 +40,8 @@ extension Replicator {
         case .cursor(let saved, let size):
             cursor = saved
             decision = CustodyDecision(try custody.evidence(saved, savedSize: size, in: view))
-        case .atRest(let database, let wal):
-            let isUntouched = try session.fingerprints() == (database, wal)
+        case .atRest(let database):
+            let isUntouched = try session.fingerprint() == database
             decision = CustodyDecision(
                 try custody.restEvidence(in: view, isUntouched: isUntouched)
             )

@@ -29,32 +29,28 @@ extension Session {
         return 0
     }
 
-    /// The two files that a database at rest consists of, as they are now.
-    func fingerprints() throws -> (FileFingerprint, FileFingerprint?) {
-        guard let database = try FileStatus.of(custody.files.path) else {
+    /// What the database file looks like now.
+    func fingerprint() throws -> FileFingerprint {
+        guard let status = try FileStatus.of(custody.files.path) else {
             throw DatabaseFault.missing(path: custody.files.path)
         }
-        return (
-            FileFingerprint(database),
-            try FileStatus.of(custody.files.walPath).map(FileFingerprint.init)
-        )
+        return FileFingerprint(status)
     }
 
     /// Where one stands after all pages of a source.
     func place(of source: SourcePages) throws -> Place {
         if let end = source.end { return .cursor(end, walSize: source.view.size) }
         // A fingerprint taken in the same tick as a change would not show the next one.
-        var prints = try fingerprints()
+        var print = try fingerprint()
         for _ in 0..<100 {
-            let now = ReplicatorOptions.wallClock() * 1_000_000
-            if prints.0.isSettled(at: now), prints.1?.isSettled(at: now) ?? true {
-                return .atRest(prints.0, wal: prints.1)
+            if print.isSettled(at: ReplicatorOptions.wallClock() * 1_000_000) {
+                return .atRest(print)
             }
             Duration.milliseconds(5).pauseThread()
-            let later = try fingerprints()
+            let later = try fingerprint()
             // Somebody is writing at this very moment; nothing can be said about the place.
-            guard later == prints else { return .unknown }
-            prints = later
+            guard later == print else { return .unknown }
+            print = later
         }
         return .unknown
     }
@@ -64,8 +60,8 @@ extension Session {
         switch (state.made.place, source.end) {
         case (.cursor(let cursor, _), let end?):
             cursor.salt == end.salt && cursor.nextFrame == end.nextFrame
-        case (.atRest(let database, let wal), nil):
-            try fingerprints() == (database, wal)
+        case (.atRest(let database), nil):
+            try fingerprint() == database
         default: false
         }
     }

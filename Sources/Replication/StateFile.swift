@@ -83,8 +83,8 @@ struct StateFile {
     private static func text(of place: Place) -> String {
         switch place {
         case .unknown: return "unknown"
-        case .atRest(let database, let wal):
-            return "at-rest \(text(of: database)) \(wal.map(text(of:)) ?? "-")"
+        case .atRest(let database):
+            return "at-rest \(text(of: database))"
         case .cursor(let cursor, let walSize):
             let numbers: [UInt32] = [
                 cursor.nextFrame, cursor.checksum.s1, cursor.checksum.s2, cursor.pageSize,
@@ -220,10 +220,8 @@ struct StateFile {
             case "unknown":
                 return rest.isEmpty ? .unknown : nil
             case "at-rest":
-                guard rest.count == 2, let database = fingerprint(rest[0]) else { return nil }
-                guard rest[1] != "-" else { return .atRest(database, wal: nil) }
-                guard let wal = fingerprint(rest[1]) else { return nil }
-                return .atRest(database, wal: wal)
+                guard rest.count == 1, let database = fingerprint(rest[0]) else { return nil }
+                return .atRest(database)
             case "cursor":
                 guard rest.count == 10, rest[3] == "le" || rest[3] == "be",
                     let walSize = Int64(rest[9])

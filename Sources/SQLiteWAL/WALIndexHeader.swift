@@ -31,7 +31,7 @@ public struct WALIndexHeader: Hashable, Sendable {
 
     public var bigEndianChecksums: Bool
 
-    /// Bytes per page.
+    /// Bytes per page; 0 while there has been no frame yet.
     public var pageSize: UInt32
 
     /// The last committed frame, counted from 1; 0 if the WAL has none.
@@ -87,10 +87,11 @@ public struct WALIndexHeader: Hashable, Sendable {
         let size = UInt32(bytes.loadUnaligned(fromByteOffset: 14, as: UInt16.self))
         // 65536 does not fit in 16 bits; its bit 16 is kept in bit 0, which no other size uses.
         pageSize = size & 0xfe00 | (size & 1) << 16
-        guard WALHeader.isPageSize(pageSize) else { return nil }
+        let frames = bytes.nativeWord(at: 16)
+        guard WALHeader.isPageSize(pageSize) || (pageSize == 0 && frames == 0) else { return nil }
         changeCounter = bytes.nativeWord(at: 8)
         bigEndianChecksums = bytes[13] != 0
-        maxFrame = bytes.nativeWord(at: 16)
+        maxFrame = frames
         pageCount = bytes.nativeWord(at: 20)
         frameChecksum = Self.checksum(in: bytes, at: 24)
         salt = WALSalt(salt1: bytes.bigEndianWord(at: 32), salt2: bytes.bigEndianWord(at: 36))
