@@ -1,4 +1,4 @@
-import DurableFiles
+package import DurableFiles
 public import SQLiteWAL
 
 /// Up to where a database has been read.
@@ -6,7 +6,7 @@ public enum Place: Equatable, Sendable {
     /// Behind a frame of a WAL generation, whose file had this many bytes then.
     case cursor(WALCursor, walSize: Int64)
     /// There was no WAL, or an empty one: all is in the database file, which looked like this.
-    case atRest(FileFingerprint, wal: FileFingerprint?)
+    case atRest(FileFingerprint)
     /// Nowhere: what is new must be found by comparing.
     case unknown
 }
@@ -22,7 +22,7 @@ public struct FileFingerprint: Equatable, Sendable {
     let modifiedNanoseconds: Int64
     let changedNanoseconds: Int64
 
-    init(
+    package init(
         identity: FileIdentity,
         sizeInBytes: Int64,
         modifiedNanoseconds: Int64,

@@ -40,8 +40,8 @@ extension Replicator {
         case .cursor(let saved, let size):
             cursor = saved
             decision = CustodyDecision(try custody.evidence(saved, savedSize: size, in: view))
-        case .atRest(let database, let wal):
-            let isUntouched = try session.fingerprints() == (database, wal)
+        case .atRest(let database):
+            let isUntouched = try session.fingerprint() == database
             decision = CustodyDecision(
                 try custody.restEvidence(in: view, isUntouched: isUntouched)
             )
@@ -69,6 +69,15 @@ extension Replicator {
         case .restartedWithLeftovers:
             guard let header = view.header, let cursor else { return nil }
             return try takeLeftovers(session, from: cursor, header: header, view: view)
+        case .emptied(let proof):
+            // Without a place at rest the cursor stays, and so does what it is known by.
+            if let place = try session.placeAtRest() {
+                try session.moved(to: place)
+                custody.reached(frames: 0, in: view)
+            }
+            var report = nothing(session)
+            report.proof = proof
+            return report
         case .lost(let reason):
             return try compare(session, reason)
         }

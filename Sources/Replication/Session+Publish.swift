@@ -29,34 +29,33 @@ extension Session {
         return 0
     }
 
-    /// The two files that a database at rest consists of, as they are now.
-    func fingerprints() throws -> (FileFingerprint, FileFingerprint?) {
+    /// The database file as it is now.
+    func fingerprint() throws -> FileFingerprint {
         guard let database = try FileStatus.of(custody.files.path) else {
             throw DatabaseFault.missing(path: custody.files.path)
         }
-        return (
-            FileFingerprint(database),
-            try FileStatus.of(custody.files.walPath).map(FileFingerprint.init)
-        )
+        return FileFingerprint(database)
     }
 
     /// Where one stands after all pages of a source.
     func place(of source: SourcePages) throws -> Place {
         if let end = source.end { return .cursor(end, walSize: source.view.size) }
+        return try placeAtRest() ?? .unknown
+    }
+
+    /// The place of a database whose WAL is empty, under a read transaction that keeps it so.
+    ///
+    /// - Returns: `nil` while somebody writes to the database file.
+    func placeAtRest() throws -> Place? {
         // A fingerprint taken in the same tick as a change would not show the next one.
-        var prints = try fingerprints()
+        let print = try fingerprint()
         for _ in 0..<100 {
             let now = ReplicatorOptions.wallClock() * 1_000_000
-            if prints.0.isSettled(at: now), prints.1?.isSettled(at: now) ?? true {
-                return .atRest(prints.0, wal: prints.1)
-            }
+            if print.isSettled(at: now) { return .atRest(print) }
             Duration.milliseconds(5).pauseThread()
-            let later = try fingerprints()
-            // Somebody is writing at this very moment; nothing can be said about the place.
-            guard later == prints else { return .unknown }
-            prints = later
+            guard try fingerprint() == print else { return nil }
         }
-        return .unknown
+        return nil
     }
 
     /// Whether a source shows the database exactly as it is at the state's place.
@@ -64,8 +63,8 @@ extension Session {
         switch (state.made.place, source.end) {
         case (.cursor(let cursor, _), let end?):
             cursor.salt == end.salt && cursor.nextFrame == end.nextFrame
-        case (.atRest(let database, let wal), nil):
-            try fingerprints() == (database, wal)
+        case (.atRest(let database), nil):
+            try fingerprint() == database
         default: false
         }
     }
@@ -182,7 +181,12 @@ extension Session {
             place: place,
             checksum: ledger?.checksum ?? .none
         )
-        state.making = ReplicatorState.Making(level: draft.level, name: draft.name, made: made)
+        state.making = ReplicatorState.Making(
+            level: draft.level,
+            name: draft.name,
+            fileChecksum: written.summary.trailer.fileChecksum,
+            made: made
+        )
         do {
             try saveState()
             try written.file.publish()
