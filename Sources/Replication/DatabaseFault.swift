@@ -13,6 +13,8 @@ public enum DatabaseFault: Error, Equatable, Sendable, CustomStringConvertible {
     case damagedWAL(path: String, frame: UInt32)
     /// A page that must exist is neither in the file nor in the WAL.
     case missingPage(path: String, pgno: UInt32)
+    /// The `-wal` was deleted, cut or replaced under open connections.
+    case lostWAL(path: String)
     case replaced(path: String)
 
     public var description: String {
@@ -35,6 +37,9 @@ public enum DatabaseFault: Error, Equatable, Sendable, CustomStringConvertible {
         case .missingPage(let path, let pgno):
             "\(path): page \(pgno) is neither in the file nor in the WAL; run "
                 + "PRAGMA integrity_check on the database"
+        case .lostWAL(let path):
+            "\(path): the WAL was taken away while the database is open, and commits with it; "
+                + "close every program that has the database open, and open it again"
         case .replaced(let path):
             "\(path): the file was replaced by another one"
         }

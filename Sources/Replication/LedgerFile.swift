@@ -1,5 +1,5 @@
 import DurableFiles
-import LTXCodec
+package import LTXCodec
 import SQLiteWAL
 
 #if canImport(Glibc)
@@ -23,18 +23,22 @@ import Darwin
 /// playing the delta files from the header's TXID on over it makes it right again, whatever
 /// arrived, since an entry is set and not advanced. What such a replay cannot mend, the exclusive
 /// or over all entries shows.
-struct LedgerFile {
+package struct LedgerFile {
     let path: String
+
+    package init(path: String) {
+        self.path = path
+    }
 
     private static let headerSize = 64
     private static let magic: [UInt8] = Array("DMLEDGR1".utf8)
 
     /// Why a ledger on disk is of no use.
-    enum Damage: Error, CustomStringConvertible {
+    package enum Damage: Error, CustomStringConvertible {
         case header
         case length
 
-        var description: String {
+        package var description: String {
             switch self {
             case .header: "its header is damaged"
             case .length: "it is shorter than its header says"
@@ -43,14 +47,14 @@ struct LedgerFile {
     }
 
     /// A ledger as the file has it, which may need a replay.
-    struct Loaded {
-        var ledger: PageLedger
+    package struct Loaded {
+        package var ledger: PageLedger
         /// What the header says the database checksum is.
-        var checksum: Checksum
+        package var checksum: Checksum
     }
 
     /// Reads the file; `nil` if there is none.
-    func load() throws -> Loaded? {
+    package func load() throws -> Loaded? {
         guard let status = try FileStatus.of(path) else { return nil }
         let file = try FileDescriptor(reading: path)
         var header = [UInt8](repeating: 0, count: Self.headerSize)
@@ -82,7 +86,7 @@ struct LedgerFile {
     }
 
     /// Writes the whole ledger as a new file.
-    func replace(with ledger: PageLedger) throws {
+    package func replace(with ledger: PageLedger) throws {
         let file = try DurableFile(path)
         try header(of: ledger).withUnsafeBytes { try file.write($0) }
         try ledger.checksums.withUnsafeBytes { try file.write($0) }
@@ -96,7 +100,7 @@ struct LedgerFile {
     ///   - changed: Ascending page numbers whose entries changed.
     ///   - grownFrom: The commit before, so that new pages without an entry are written too.
     /// - Throws: `FileError`.
-    func update(to ledger: PageLedger, changed: [Pgno], grownFrom: UInt32) throws {
+    package func update(to ledger: PageLedger, changed: [Pgno], grownFrom: UInt32) throws {
         let file = try FileDescriptor(path, O_RDWR)
         try ledger.checksums.withUnsafeBytes { entries in
             var index = 0
@@ -111,10 +115,12 @@ struct LedgerFile {
                 index = end
             }
         }
-        // A lock page among the new ones has no entry but takes its room.
+        // A lock page among the new ones has no entry but takes its room. The file is never
+        // shorter than its header says, so that a kill between two steps can be mended.
         let length = Int64(Self.headerSize) + 8 * Int64(ledger.commit)
-        if ledger.commit != grownFrom { try file.truncate(to: length) }
+        if ledger.commit > grownFrom { try file.truncate(to: length) }
         try header(of: ledger).withUnsafeBytes { try file.write($0, at: 0) }
+        if ledger.commit < grownFrom { try file.truncate(to: length) }
         try file.sync()
     }
 

@@ -1,4 +1,4 @@
-import DurableFiles
+package import DurableFiles
 public import SQLiteWAL
 
 /// Up to where a database has been read.
@@ -6,14 +6,12 @@ public enum Place: Equatable, Sendable {
     /// Behind a frame of a WAL generation, whose file had this many bytes then.
     case cursor(WALCursor, walSize: Int64)
     /// There was no WAL, or an empty one: all is in the database file, which looked like this.
-    ///
-    /// Whatever is committed later either is in a WAL, or was copied into the file and changed it.
     case atRest(FileFingerprint)
     /// Nowhere: what is new must be found by comparing.
     case unknown
 }
 
-/// What tells whether anybody wrote to a database file, without reading it.
+/// What tells whether anybody wrote to a file, without reading it.
 ///
 /// The change time cannot be set by a program, but it ticks in steps of some milliseconds: a
 /// fingerprint is worth something only if it was taken well after the last change, see
@@ -24,7 +22,7 @@ public struct FileFingerprint: Equatable, Sendable {
     let modifiedNanoseconds: Int64
     let changedNanoseconds: Int64
 
-    init(
+    package init(
         identity: FileIdentity,
         sizeInBytes: Int64,
         modifiedNanoseconds: Int64,

@@ -56,7 +56,7 @@ extension Replicator {
         case .empty: .databaseEmpty
         case .notAFile, .notADatabase: .notADatabase
         case .notWAL: .notWALMode
-        case .damagedWAL, .missingPage: .databaseCorrupt
+        case .damagedWAL, .missingPage, .lostWAL: .databaseCorrupt
         }
     }
 

@@ -42,6 +42,7 @@ extension Replicator {
                 try session.startOver(.first)
             }
         case .wiped:
+            session.state.acknowledged[bucket.address.description] = nil
             try session.startOver(.bucketWiped)
         case .adopted, .ahead, .behind, .reseeded:
             notes.append(
@@ -163,17 +164,15 @@ extension Replicator {
     ///
     /// - Returns: `false` when its lineage must be looked at again.
     func isHeadConfirmed(_ session: Session) async throws -> Bool {
-        guard let acknowledged = session.acknowledged(by: bucket) else {
-            return try await bucket.head() == .zero
-        }
-        // One look at the newest file is enough as long as it is there; only a compaction or
-        // somebody's doing takes it away.
-        if let newest = try session.meta.files().last, newest.maxTXID == acknowledged.txid,
-            try await bucket.contains(level: newest.level, name: newest.name)
-        {
-            return true
-        }
-        return try await bucket.head() == acknowledged.txid
+        let head = try await bucket.head()
+        guard let acknowledged = session.acknowledged(by: bucket) else { return head == .zero }
+        guard head == acknowledged.txid else { return false }
+        // The same TXID can be another file. Once it was compacted there is none to compare.
+        guard acknowledged.fileChecksum != .none,
+            let newest = try session.meta.files().last(where: { $0.maxTXID == head }),
+            let theirs = try await bucket.stat(level: newest.level, name: newest.name)
+        else { return true }
+        return try await inspect(theirs)?.fileChecksum == acknowledged.fileChecksum
     }
 
     // MARK: Upload

@@ -69,6 +69,15 @@ extension Replicator {
         case .restartedWithLeftovers:
             guard let header = view.header, let cursor else { return nil }
             return try takeLeftovers(session, from: cursor, header: header, view: view)
+        case .emptied(let proof):
+            // Without a place at rest the cursor stays, and so does what it is known by.
+            if let place = try session.placeAtRest() {
+                try session.moved(to: place)
+                custody.reached(frames: 0, in: view)
+            }
+            var report = nothing(session)
+            report.proof = proof
+            return report
         case .lost(let reason):
             return try compare(session, reason)
         }

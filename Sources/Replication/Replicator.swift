@@ -103,8 +103,8 @@ public actor Replicator {
 
     private func run(_ record: inout PushRecord) async throws {
         var session = try open(&record.notes)
-        if try !session.custody.files.isInPlace() {
-            record.notes.append("the database file was replaced; it is opened again")
+        if try !session.custody.isInPlace() {
+            record.notes.append("the database or its WAL was replaced; it is opened again")
             close()
             session = try open(&record.notes)
         }
@@ -127,10 +127,12 @@ public actor Replicator {
             }
             if let unreachable { throw unreachable }
             do {
-                try await upload(session, &record)
-                if record.files > 0 { return }
+                // Somebody else may have appended since the last push, under any name.
                 if try await isHeadConfirmed(session) {
-                    record.outcome = .inSync(verified: session.acknowledged(by: bucket) != nil)
+                    try await upload(session, &record)
+                    if record.files == 0 {
+                        record.outcome = .inSync(verified: session.acknowledged(by: bucket) != nil)
+                    }
                     return
                 }
             } catch BucketError.conflict where round == 0 {

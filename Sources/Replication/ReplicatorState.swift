@@ -25,6 +25,8 @@ public struct ReplicatorState: Equatable, Sendable {
     public struct Making: Equatable, Sendable {
         public var level: Int
         public var name: LTXFileName
+        /// Which file: an attempt that failed may have left another one under the name.
+        public var fileChecksum: Checksum
         public var made: Made
     }
 

@@ -29,30 +29,33 @@ extension Session {
         return 0
     }
 
-    /// What the database file looks like now.
+    /// The database file as it is now.
     func fingerprint() throws -> FileFingerprint {
-        guard let status = try FileStatus.of(custody.files.path) else {
+        guard let database = try FileStatus.of(custody.files.path) else {
             throw DatabaseFault.missing(path: custody.files.path)
         }
-        return FileFingerprint(status)
+        return FileFingerprint(database)
     }
 
     /// Where one stands after all pages of a source.
     func place(of source: SourcePages) throws -> Place {
         if let end = source.end { return .cursor(end, walSize: source.view.size) }
+        return try placeAtRest() ?? .unknown
+    }
+
+    /// The place of a database whose WAL is empty, under a read transaction that keeps it so.
+    ///
+    /// - Returns: `nil` while somebody writes to the database file.
+    func placeAtRest() throws -> Place? {
         // A fingerprint taken in the same tick as a change would not show the next one.
-        var print = try fingerprint()
+        let print = try fingerprint()
         for _ in 0..<100 {
-            if print.isSettled(at: ReplicatorOptions.wallClock() * 1_000_000) {
-                return .atRest(print)
-            }
+            let now = ReplicatorOptions.wallClock() * 1_000_000
+            if print.isSettled(at: now) { return .atRest(print) }
             Duration.milliseconds(5).pauseThread()
-            let later = try fingerprint()
-            // Somebody is writing at this very moment; nothing can be said about the place.
-            guard later == print else { return .unknown }
-            print = later
+            guard try fingerprint() == print else { return nil }
         }
-        return .unknown
+        return nil
     }
 
     /// Whether a source shows the database exactly as it is at the state's place.
@@ -178,7 +181,12 @@ extension Session {
             place: place,
             checksum: ledger?.checksum ?? .none
         )
-        state.making = ReplicatorState.Making(level: draft.level, name: draft.name, made: made)
+        state.making = ReplicatorState.Making(
+            level: draft.level,
+            name: draft.name,
+            fileChecksum: written.summary.trailer.fileChecksum,
+            made: made
+        )
         do {
             try saveState()
             try written.file.publish()

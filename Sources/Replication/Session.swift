@@ -25,6 +25,8 @@ final class Session {
     /// How many pages the files of this process hold, for the records of pushes.
     var pagesOfFiles: [TXID: Int] = [:]
     private var loadedLedger: PageLedger?
+    /// The last change of the ledger's file did not fail half-way.
+    private var ledgerFileIsWhole = true
     private let claim: FileLock
 
     /// Opens everything, in an order in which a failure leaves nothing changed.
@@ -87,9 +89,7 @@ final class Session {
     /// Brings the state and the local files together after whatever ended the last process.
     private func settle(_ notes: inout [String]) throws {
         if let making = state.making {
-            if try FileStatus.of(meta.path(level: making.level, name: making.name)) != nil {
-                state.made = making.made
-            }
+            if try isThere(making) { state.made = making.made }
             state.making = nil
         }
         let isKnown = state.made.txid > .zero
@@ -116,6 +116,23 @@ final class Session {
         // Files without a state: made by Litestream, or their state was lost.
         if !isKnown { state.made.txid = newest }
         state.highest = max(state.highest, state.made.txid)
+    }
+
+    /// Whether the file was published: that one, and not what an earlier attempt had left there.
+    private func isThere(_ making: ReplicatorState.Making) throws -> Bool {
+        let path = meta.path(level: making.level, name: making.name)
+        guard let status = try FileStatus.of(path), status.isRegularFile else { return false }
+        let file = BucketFile(
+            level: making.level,
+            name: making.name,
+            sizeInBytes: status.sizeInBytes,
+            timestamp: status.modifiedAt
+        )
+        do {
+            return try meta.inspect(file).fileChecksum == making.fileChecksum
+        } catch is LTXError {
+            return false
+        }
     }
 
     /// Reads a file that an earlier process left: all of it if no bucket has it yet.
@@ -176,7 +193,8 @@ final class Session {
             guard ledger.txid == target.txid else {
                 throw LedgerProblem.damaged("it is behind, at \(ledger.txid) of \(target.txid)")
             }
-            guard target.checksum == .none || ledger.checksum == target.checksum else {
+            // Without a checksum to compare with, it could be anybody's.
+            guard ledger.checksum == target.checksum else {
                 throw LedgerProblem.damaged(
                     "its checksum is \(ledger.checksum), that of \(target.txid) \(target.checksum)"
                 )
@@ -229,7 +247,14 @@ final class Session {
     /// Moves the ledger on to a file that was just made, on disk too.
     func advanceLedger(to ledger: PageLedger, changed: [Pgno], grownFrom: UInt32) throws {
         loadedLedger = ledger
-        try ledgerFile.update(to: ledger, changed: changed, grownFrom: grownFrom)
+        guard ledgerFileIsWhole else { return try replaceLedger(with: ledger) }
+        ledgerFileIsWhole = false
+        do {
+            try ledgerFile.update(to: ledger, changed: changed, grownFrom: grownFrom)
+        } catch let error as FileError where error.isMissing {
+            return try replaceLedger(with: ledger)
+        }
+        ledgerFileIsWhole = true
     }
 
     /// Takes a ledger that was computed from the database itself at the state's TXID.
@@ -242,6 +267,7 @@ final class Session {
     func replaceLedger(with ledger: PageLedger) throws {
         loadedLedger = ledger
         try ledgerFile.replace(with: ledger)
+        ledgerFileIsWhole = true
     }
 
     /// Forgets what is in memory, which may be ahead of what was published.

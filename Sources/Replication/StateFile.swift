@@ -1,4 +1,4 @@
-import DurableFiles
+package import DurableFiles
 import LTXCodec
 import SQLiteWAL
 
@@ -14,21 +14,25 @@ import SQLiteWAL
 /// streak 0
 /// crc 4d0f…
 /// ```
-struct StateFile {
+package struct StateFile {
     let path: String
+
+    package init(path: String) {
+        self.path = path
+    }
 
     static let version = 1
     /// Far above what a hundred buckets need.
     private static let limit = 1 << 20
 
     /// Why a state cannot be used; the replicator goes on without it.
-    enum Unusable: Error, Equatable, CustomStringConvertible {
+    package enum Unusable: Error, Equatable, CustomStringConvertible {
         case checksum
         case version(String)
         case line(Int, String)
         case missing(String)
 
-        var description: String {
+        package var description: String {
             switch self {
             case .checksum: "its checksum does not match"
             case .version(let text):
@@ -40,12 +44,12 @@ struct StateFile {
     }
 
     /// Reads the state; `nil` if there is none.
-    func load() throws -> ReplicatorState? {
+    package func load() throws -> ReplicatorState? {
         guard let bytes = try DurableFiles.read(path, limit: Self.limit) else { return nil }
         return try Self.parse(String(decoding: bytes, as: UTF8.self))
     }
 
-    func save(_ state: ReplicatorState) throws(FileError) {
+    package func save(_ state: ReplicatorState) throws(FileError) {
         let file = try DurableFile(path)
         try file.write(Self.text(of: state))
         try file.publish()
@@ -53,7 +57,7 @@ struct StateFile {
 
     // MARK: Writing
 
-    static func text(of state: ReplicatorState) -> String {
+    package static func text(of state: ReplicatorState) -> String {
         var lines = [
             "dormouse-state \(version)",
             "lineage \(state.lineage)",
@@ -62,7 +66,10 @@ struct StateFile {
             "made \(text(of: state.made))",
         ]
         if let making = state.making {
-            lines.append("making \(making.level) \(making.name) \(text(of: making.made))")
+            lines.append(
+                "making \(making.level) \(making.name) \(making.fileChecksum) "
+                    + text(of: making.made)
+            )
         }
         for (address, acknowledged) in state.acknowledged.sorted(by: { $0.key < $1.key }) {
             // An address with a line break could not be read back, and none is a real one.
@@ -83,8 +90,7 @@ struct StateFile {
     private static func text(of place: Place) -> String {
         switch place {
         case .unknown: return "unknown"
-        case .atRest(let database):
-            return "at-rest \(text(of: database))"
+        case .atRest(let database): return "at-rest \(text(of: database))"
         case .cursor(let cursor, let walSize):
             let numbers: [UInt32] = [
                 cursor.nextFrame, cursor.checksum.s1, cursor.checksum.s2, cursor.pageSize,
@@ -115,7 +121,7 @@ struct StateFile {
 
     // MARK: Reading
 
-    static func parse(_ text: String) throws(Unusable) -> ReplicatorState {
+    package static func parse(_ text: String) throws(Unusable) -> ReplicatorState {
         guard let end = text.range(of: "crc ", after: "\n") else { throw .missing("crc") }
         let body = String(text[..<end])
         guard text[end...].dropFirst(4) == hex(crc(body)) + "\n" else { throw .checksum }
@@ -163,11 +169,16 @@ struct StateFile {
                 }
                 highest = txid
             case "making":
-                guard words.count > 3, making == nil, let level = Int(words[1]),
+                guard words.count > 4, making == nil, let level = Int(words[1]),
                     (0...9).contains(level), let name = LTXFileName(String(words[2])),
-                    let made = Self.made(words[3...])
+                    let checksum = UInt64(words[3], radix: 16), let made = Self.made(words[4...])
                 else { return false }
-                making = ReplicatorState.Making(level: level, name: name, made: made)
+                making = ReplicatorState.Making(
+                    level: level,
+                    name: name,
+                    fileChecksum: Checksum(rawValue: checksum),
+                    made: made
+                )
             case "acknowledged":
                 guard words.count > 3, let txid = TXID(String(words[1])),
                     let checksum = UInt64(words[2], radix: 16)

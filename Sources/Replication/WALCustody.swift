@@ -21,6 +21,10 @@ final class WALCustody {
     private var counterAtCursor: UInt32?
     /// The place is at rest, and the pin is at least as old.
     private var restIsPinned = false
+    /// There was no `-wal` before our own connections made one, and nobody has written since.
+    private var walWasMissing: Bool
+    /// The `-wal` that our connections have open.
+    private let walIdentity: FileIdentity?
 
     /// A read transaction of ours, and what the WAL held when it began.
     private struct Pin {
@@ -52,11 +56,13 @@ final class WALCustody {
     ///   `FileError`.
     init(path: String, pin pinMode: PinMode) throws {
         try DatabaseFault.check(path)
+        walWasMissing = try FileStatus.of(Path.canonical(path) + "-wal") == nil
         writeLock = try Connection(path: path)
         readers = [try Connection(path: path), try Connection(path: path)]
         files = writeLock.files
         self.pinMode = pinMode
         pageSize = try DatabaseFault.checkOpened(writeLock)
+        walIdentity = try FileStatus.of(files.walPath)?.identity
         // The first read makes the -wal and the -shm, or recovers them.
         try takePin(on: 0)
         if pinMode == .yield { try releasePin() }
@@ -76,7 +82,23 @@ final class WALCustody {
         return WALReader { offset, buffer in try files.readWAL(at: offset, into: buffer) }
     }
 
+    /// Looks at the file and its index.
+    ///
+    /// - Throws: `DatabaseFault.lostWAL` where the index counts frames and the file has none.
     func look() throws -> View {
+        for _ in 0..<100 {
+            let view = try glance()
+            if view.header != nil { walWasMissing = false }
+            guard view.header == nil, let index = view.index, index.maxFrame > 0 else {
+                return view
+            }
+            // Emptied between the two reads, or else by somebody who is not SQLite.
+            Duration.microseconds(20).pauseThread()
+        }
+        throw DatabaseFault.lostWAL(path: files.walPath)
+    }
+
+    private func glance() throws -> View {
         guard let size = try files.refreshWAL() else {
             return View(exists: false, size: 0, index: try readIndex())
         }
@@ -84,10 +106,19 @@ final class WALCustody {
         var view = View(exists: true, size: size, index: try readIndex())
         do {
             view.header = try wal.header()
+            if view.header == nil { view.exists = !walWasMissing }
         } catch is WALError {
             view.isUnreadable = true
         }
         return view
+    }
+
+    /// Whether the paths still lead to the files that our connections have open.
+    ///
+    /// SQLite deletes no WAL while somebody has it open.
+    func isInPlace() throws -> Bool {
+        guard try files.isInPlace() else { return false }
+        return try FileStatus.of(files.walPath)?.identity == walIdentity
     }
 
     /// Whether the file still begins with the header of a view: no frame was overwritten since.
@@ -127,12 +158,14 @@ final class WALCustody {
             savedSize: savedSize,
             size: view.size
         )
+        evidence.indexIsEmpty = view.index?.maxFrame == 0
+        evidence.commitsCounted = counted(in: view)
+        if let pin, pin.salt == cursor.salt { evidence.pinnedFrames = pin.frames }
         guard let header = view.header else { return evidence }
-        guard header.isNextGeneration(after: cursor) else {
+        guard header.salt != cursor.salt || header.sequence != cursor.sequence else {
             evidence.holdsCursor = try wal.holds(cursor)
             return evidence
         }
-        if let pin, pin.salt == cursor.salt { evidence.pinnedFrames = pin.frames }
         // In this order: a new generation overwrites frames from the first on, so what stood at
         // the cursor was the old one's if the frame before it still is afterwards.
         evidence.continuesChain = try wal.continues(cursor)
@@ -140,7 +173,6 @@ final class WALCustody {
         let seen = try commits(of: header, in: view)
         evidence.commitsSeen = seen.commits
         evidence.framesWritten = seen.framesWritten
-        evidence.commitsCounted = counted(in: view)
         return evidence
     }
 
@@ -148,15 +180,17 @@ final class WALCustody {
     func restEvidence(in view: View, isUntouched: Bool) throws -> RestEvidence {
         var evidence = RestEvidence(header: view.evidence, isUntouched: isUntouched)
         evidence.isPinned = pin?.wasAtRest == true && restIsPinned
+        evidence.commitsCounted = counted(in: view)
         if let header = view.header {
             evidence.commitsSeen = try commits(of: header, in: view).commits
-            evidence.commitsCounted = counted(in: view)
         }
         return evidence
     }
 
     private func counted(in view: View) -> UInt32? {
-        guard view.indexMatches, let index = view.index, let counterAtCursor else { return nil }
+        guard let index = view.index, let counterAtCursor else { return nil }
+        // The counter must speak of what the file shows.
+        guard view.header == nil ? index.maxFrame == 0 : view.indexMatches else { return nil }
         return index.changeCounter &- counterAtCursor
     }
 
@@ -180,13 +214,13 @@ final class WALCustody {
     ///   - view: What was looked at.
     func reached(frames: UInt32, in view: View) {
         restIsPinned = view.header == nil && pin?.wasAtRest == true
-        guard let index = view.index, view.header == nil || view.indexMatches,
-            index.maxFrame == frames
-        else {
-            counterAtCursor = nil
-            return
-        }
-        counterAtCursor = index.changeCounter
+        counterAtCursor = nil
+        guard let index = view.index else { return }
+        // A restart whose header is not written yet: the file's generation is read to its end.
+        let isEndOfOld = view.header != nil && !view.indexMatches && index.maxFrame == 0
+        let isAtFrames =
+            (view.header == nil || view.indexMatches) && index.maxFrame == frames
+        if isEndOfOld || isAtFrames { counterAtCursor = index.changeCounter }
     }
 
     /// The database as a read transaction of ours sees it now, or as it was at an earlier frame.

@@ -26,12 +26,14 @@ public struct WALEvidence: Equatable, Sendable {
     public var continuesChain: Bool
     /// Frames of the header's generation that are written, committed or not.
     public var framesWritten: UInt32
+    /// The wal-index knows of no frame either: SQLite itself emptied the WAL.
+    public var indexIsEmpty: Bool
     /// A read transaction of ours has been open since the moment the WAL had this many frames of
     /// the cursor's generation.
     ///
-    /// While it is, at most one restart can happen: a reader of the WAL keeps it from restarting,
-    /// and a reader of the database file keeps the next generation from being copied back. So a
-    /// restart happened at exactly this frame.
+    /// While it is, no commit leaves the WAL: a reader of the WAL keeps it from restarting, and a
+    /// reader of the database file keeps what comes after its frame from being copied back. So
+    /// if there was a restart it happened at exactly this frame.
     public var pinnedFrames: UInt32?
     /// The change counter's way since the cursor; `nil` where it is no proof (a relaunch).
     public var commitsCounted: UInt32?
@@ -46,11 +48,13 @@ public struct WALEvidence: Equatable, Sendable {
         holdsCursor: Bool = false,
         continuesChain: Bool = false,
         framesWritten: UInt32 = 0,
+        indexIsEmpty: Bool = false,
         pinnedFrames: UInt32? = nil,
         commitsCounted: UInt32? = nil,
         commitsSeen: UInt32 = 0
     ) {
         self.header = header
+        self.indexIsEmpty = indexIsEmpty
         self.cursor = cursor
         self.savedSize = savedSize
         self.size = size
@@ -63,14 +67,18 @@ public struct WALEvidence: Equatable, Sendable {
     }
 }
 
-/// What shows that a restart of the WAL cost nothing.
+/// What shows that a restart of the WAL, or its end, cost nothing.
+///
+/// The raw values are stable: they stand in journals and tests.
 public enum RestartProof: String, Sendable, CaseIterable {
     /// As many commits were counted as are in the new generation.
     case count
     /// The new generation is shorter than the old, whose end still stands in the file.
     case leftovers
-    /// Our read transaction allowed this one restart, at the cursor.
+    /// Our read transaction kept every commit in the WAL, and it began at the cursor.
     case pin
+    /// The database file was not written since the place, so every commit is still in the WAL.
+    case untouched
 }
 
 /// Where a sync goes on.
@@ -81,14 +89,20 @@ public enum CustodyDecision: Equatable, Sendable {
     case restarted(RestartProof)
     /// At the cursor, through what is left of the old generation, then from the first frame.
     case restartedWithLeftovers
+    /// Nowhere: the WAL was emptied after its last frame had been read.
+    case emptied(RestartProof)
     case lost(LostPlace)
 
-    /// The order is that of DESIGN §4.3: the same generation, one provable restart, or lost.
+    /// The order is that of DESIGN §4.3: the same generation, a provable restart, or lost.
+    ///
+    /// The count and the pin speak of commits, not of generations: they hold for any number of
+    /// restarts, and for the salts that a connection draws by lot after a foreign TRUNCATE. The
+    /// leftovers hold for one restart only.
     public init(_ evidence: WALEvidence) {
         let cursor = evidence.cursor
         switch evidence.header {
-        case .missing: self = .lost(.walMissing)
-        case .empty: self = .lost(.walTruncated)
+        case .missing: self = Self.emptied(evidence) ?? .lost(.walMissing)
+        case .empty: self = Self.emptied(evidence) ?? .lost(.walTruncated)
         case .unreadable: self = .lost(.walUnreadable)
         case .valid(cursor.salt, cursor.sequence):
             guard evidence.size >= cursor.offset else {
@@ -97,20 +111,28 @@ public enum CustodyDecision: Equatable, Sendable {
             }
             self = evidence.holdsCursor ? .resume : .lost(.cursorOverwritten)
         case .valid(let salt, let sequence):
-            guard salt.salt1 == cursor.salt.salt1 &+ 1, sequence == cursor.sequence &+ 1 else {
+            if let proof = Self.proof(evidence) {
+                self = .restarted(proof)
+            } else if salt.salt1 == cursor.salt.salt1 &+ 1, sequence != 0 {
+                self = Self.oneRestart(evidence)
+            } else {
                 self = .lost(.restartedRepeatedly)
-                return
             }
-            self = Self.oneRestart(evidence)
         }
     }
 
+    /// What shows that every commit since the cursor is in the generation that is there now.
+    private static func proof(_ evidence: WALEvidence) -> RestartProof? {
+        if evidence.pinnedFrames == evidence.cursor.nextFrame - 1 { return .pin }
+        return evidence.commitsCounted == evidence.commitsSeen ? .count : nil
+    }
+
+    private static func emptied(_ evidence: WALEvidence) -> CustodyDecision? {
+        guard evidence.indexIsEmpty else { return nil }
+        return proof(evidence).map { .emptied($0) }
+    }
+
     private static func oneRestart(_ evidence: WALEvidence) -> CustodyDecision {
-        let consumed = evidence.cursor.nextFrame - 1
-        if let pinned = evidence.pinnedFrames, pinned <= consumed { return .restarted(.pin) }
-        if let counted = evidence.commitsCounted, counted == evidence.commitsSeen {
-            return .restarted(.count)
-        }
         // From here on the old generation must still show its end. A new one that has reached
         // the cursor has overwritten whatever stood there.
         guard evidence.framesWritten < evidence.cursor.nextFrame, evidence.holdsCursor else {
@@ -118,18 +140,22 @@ public enum CustodyDecision: Equatable, Sendable {
         }
         if evidence.continuesChain { return .restartedWithLeftovers }
         // A file that ends at the cursor may have been cut there (journal_size_limit) after more
-        // had been appended, unless it was no longer when the cursor was saved.
-        if evidence.size <= evidence.cursor.offset, evidence.size != evidence.savedSize {
-            return .lost(.walTruncated)
+        // had been appended, unless it was no longer when the cursor was saved. One that ends
+        // inside the next frame proves nothing: a limit cuts at the same place each time.
+        if evidence.size == evidence.cursor.offset {
+            return evidence.size == evidence.savedSize
+                ? .restarted(.leftovers) : .lost(.walTruncated)
         }
-        return .restarted(.leftovers)
+        var next = evidence.cursor
+        next.nextFrame += 1
+        return evidence.size < next.offset ? .lost(.walTruncated) : .restarted(.leftovers)
     }
 }
 
 /// What is known when the last place was a database at rest: no WAL, or an empty one.
 public struct RestEvidence: Equatable, Sendable {
     public var header: WALEvidence.Header
-    /// Neither file was changed since.
+    /// The database file was not changed since, so nothing was copied back into it.
     public var isUntouched: Bool
     /// A read transaction of ours has been open since, so no commit has left the WAL.
     public var isPinned: Bool
@@ -156,14 +182,18 @@ extension CustodyDecision {
     public init(_ evidence: RestEvidence) {
         switch evidence.header {
         case .missing, .empty:
-            self = evidence.isUntouched ? .resume : .lost(.walMissing)
+            let isProved =
+                evidence.isUntouched || evidence.isPinned || evidence.commitsCounted == 0
+            self = isProved ? .resume : .lost(.walMissing)
         case .unreadable:
             self = .lost(.walUnreadable)
         case .valid:
             if evidence.isPinned {
                 self = .restarted(.pin)
-            } else if let counted = evidence.commitsCounted, counted == evidence.commitsSeen {
+            } else if evidence.commitsCounted == evidence.commitsSeen {
                 self = .restarted(.count)
+            } else if evidence.isUntouched {
+                self = .restarted(.untouched)
             } else {
                 self = .lost(.walAppeared)
             }

@@ -59,10 +59,13 @@ public struct WALHeader: Hashable, Sendable {
 
     /// Whether this generation is the very next one after that of a cursor: exactly one restart.
     ///
-    /// A restart adds one to the first salt and to the sequence number, both modulo 2³². It does
-    /// not say whether frames were written behind the cursor before the restart.
+    /// A restart adds one to the first salt, modulo 2³². The sequence number is no help: each
+    /// connection counts its own restarts, so with two writers it stands still or jumps. Only 0
+    /// says something: that connection never restarted, and drew both salts by lot (after a
+    /// TRUNCATE by another one). Nor does the answer say whether frames were written behind the
+    /// cursor before the restart.
     public func isNextGeneration(after cursor: WALCursor) -> Bool {
-        salt.salt1 == cursor.salt.salt1 &+ 1 && sequence == cursor.sequence &+ 1
+        salt.salt1 == cursor.salt.salt1 &+ 1 && sequence != 0
     }
 
     /// Whether a page size is one that SQLite knows: a power of two in 512…65536.
