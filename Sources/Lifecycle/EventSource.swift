@@ -1,4 +1,3 @@
-import CLinux
 public import DurableFiles
 import Glibc
 import SQLiteBridge
@@ -6,7 +5,7 @@ import SQLiteBridge
 /// Waits for what wakes a replicator: a change of its WAL, a signal, or a deadline.
 ///
 /// Nothing is polled: an idle database costs no wake-up. It has a thread of its own, because
-/// waiting blocks. Call `blockSignals` before anything else in the process starts a thread.
+/// waiting blocks.
 public actor EventSource {
     public enum Event: Equatable, Sendable {
         /// The database or its WAL was written to, made, moved or deleted.
@@ -22,7 +21,7 @@ public actor EventSource {
         executor.asUnownedSerialExecutor()
     }
 
-    private let signals: SignalDescriptor?
+    private let signals: SignalPipe?
     private let watch: DatabaseWatch?
     private var hasChanged = false
 
@@ -30,17 +29,11 @@ public actor EventSource {
     ///
     /// - Parameters:
     ///   - database: Path of the database. Its directory must exist, the file need not yet.
-    ///   - signals: Signal numbers; they must be blocked.
+    ///   - signals: Signal numbers; from now on they are events and nothing else.
     /// - Throws: `FileError`.
     public init(database: String?, signals: [Int32] = []) throws(FileError) {
-        self.signals = signals.isEmpty ? nil : try SignalDescriptor(signals)
+        self.signals = signals.isEmpty ? nil : try SignalPipe.catching(signals)
         watch = if let database { try DatabaseWatch(database) } else { nil }
-    }
-
-    /// Blocks signals in this thread and all that it starts, so that they arrive as events.
-    public static func blockSignals(_ signals: [Int32]) {
-        var set = SignalDescriptor.set(of: signals)
-        pthread_sigmask(SIG_BLOCK, &set, nil)
     }
 
     /// Forgets the changes up to now.
@@ -94,39 +87,5 @@ public actor EventSource {
                 throw FileError(.read, "events", code: errno)
             }
         }
-    }
-}
-
-/// A descriptor that becomes readable when one of its signals arrives.
-private final class SignalDescriptor: Sendable {
-    let raw: Int32
-
-    init(_ signals: [Int32]) throws(FileError) {
-        var set = Self.set(of: signals)
-        raw = signalfd(-1, &set, Int32(SFD_NONBLOCK | SFD_CLOEXEC))
-        guard raw >= 0 else { throw FileError(.open, "signals", code: errno) }
-    }
-
-    deinit {
-        close(raw)
-    }
-
-    /// The next signal that is waiting, if any.
-    func read() throws(FileError) -> Int32? {
-        var info = signalfd_siginfo()
-        let count = Glibc.read(raw, &info, MemoryLayout<signalfd_siginfo>.size)
-        if count == MemoryLayout<signalfd_siginfo>.size { return Int32(info.ssi_signo) }
-        let code = errno
-        guard count < 0, code == EAGAIN || code == EINTR else {
-            throw FileError(.read, "signals", code: count < 0 ? code : EIO)
-        }
-        return nil
-    }
-
-    static func set(of signals: [Int32]) -> sigset_t {
-        var set = sigset_t()
-        sigemptyset(&set)
-        for signal in signals { sigaddset(&set, signal) }
-        return set
     }
 }

@@ -11,6 +11,7 @@ extension Program {
         version: "dormouse \(versionNumber), SQLite \(SQLiteLibrary.version)",
         summary: "page-level SQLite replication for processes that get put to sleep",
         commands: [
+            .agent,
             .configCheck,
             .ltxInfo,
             .ltxPages,

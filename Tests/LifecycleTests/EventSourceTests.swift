@@ -66,4 +66,20 @@ struct EventSourceTests {
         #expect(try await events.next(changes: true, until: deadline) == .deadline)
         #expect(ContinuousClock.now >= deadline)
     }
+
+    @Test("signals are events, come before changes, and leave the process alone")
+    func signalsAreEvents() async throws {
+        let events = try EventSource(database: nil, signals: [SIGUSR1, SIGWINCH])
+        kill(getpid(), SIGUSR1)
+        kill(getpid(), SIGWINCH)
+        var seen: Set<Int32> = []
+        for _ in 0..<2 {
+            guard case .signal(let signal) = try await events.next(changes: true) else {
+                Issue.record("no signal")
+                return
+            }
+            seen.insert(signal)
+        }
+        #expect(seen == [SIGUSR1, SIGWINCH])
+    }
 }

@@ -34,7 +34,6 @@ extension Command {
     )
 
     private static let replicateDatabase: Body = { arguments, console in
-        EventSource.blockSignals(ReplicationLoop.signals)
         let database = arguments.first
         let address = arguments.required(CommonOptions.to)
         let journal = Journal().with([
