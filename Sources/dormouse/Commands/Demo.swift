@@ -1,0 +1,89 @@
+import CommandLineKit
+import DurableFiles
+import Glibc
+
+extension Command {
+    /// `dormouse demo`: all of it, in a temporary directory.
+    static let demo = Command(
+        "demo",
+        summary: "collect, push, suspend, kill, recover and verify, in a temporary directory",
+        discussion: """
+            Replays a recording fast into a new database while an agent pushes it to a directory
+            bucket; suspends the agent, kills it in the middle of a push and once more, relaunches
+            it, restores the bucket at the end, and compares. Takes about half a minute. Exits 1
+            if a row was lost or a snapshot was forced.
+            """,
+        options: [samplesOption, speedOption, directoryOption],
+        examples: [
+            Example("demo --samples config/samples/recorded-1hz.csv", "what scripts/run ends in")
+        ],
+        exitCodes: [.done, .failed, .usage],
+        body: runDemo
+    )
+
+    private static let samplesOption = Option<String>(
+        "samples",
+        "FILE",
+        help: "a recorded CSV file (default config/samples/recorded-1hz.csv)"
+    )
+
+    private static let speedOption = Option<Int>(
+        "speed",
+        "N",
+        in: 10...1_000_000,
+        help: "multiple of real time (default 1500)"
+    )
+
+    private static let directoryOption = Option<String>(
+        "directory",
+        "DIR",
+        help: "where to put database and bucket, and to leave them (default: a temporary one)"
+    )
+
+    private static let runDemo: Body = { arguments, console in
+        let samples = arguments[samplesOption] ?? "config/samples/recorded-1hz.csv"
+        guard try FileStatus.of(samples)?.isRegularFile == true else {
+            throw CommandFailure(
+                "no recording at \(samples): give one with --samples, or run it in the project's "
+                    + "directory",
+                code: .usage
+            )
+        }
+        let directory: String
+        if let given = arguments[directoryOption] {
+            guard try FileStatus.of(given) == nil else {
+                throw CommandFailure("\(given) exists: name a new directory", code: .usage)
+            }
+            try DurableFiles.makeDirectories(given)
+            directory = Path.canonical(given)
+        } else {
+            directory = try makeTemporaryDirectory()
+        }
+        let code = try await DemoRun(
+            directory: directory,
+            samples: samples,
+            speed: Double(arguments[speedOption] ?? 1500),
+            console: console
+        ).run()
+        if arguments[directoryOption] == nil, code == .done { removeTree(directory) }
+        return code
+    }
+
+    private static func makeTemporaryDirectory() throws -> String {
+        let base = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+        var template = Array(Path.join(base, "dormouse-demo-XXXXXX").utf8CString)
+        guard mkdtemp(&template) != nil else {
+            throw FileError(.makeDirectory, base, code: errno)
+        }
+        return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    private static func removeTree(_ path: String) {
+        if let status = try? FileStatus.ofEntry(path), status.isDirectory {
+            for name in (try? DurableFiles.list(path)) ?? [] { removeTree(Path.join(path, name)) }
+            rmdir(path)
+        } else {
+            unlink(path)
+        }
+    }
+}
