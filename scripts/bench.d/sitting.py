@@ -208,7 +208,7 @@ def inventory(directory):
         for name in names:
             path = os.path.join(folder, name)
             state = os.stat(path)
-            found[path] = (state.st_size, state.st_ino, state.st_ctime_ns)
+            found[path] = (state.st_size, state.st_ino, state.st_mtime_ns)
     return found
 
 
