@@ -80,6 +80,16 @@ extension Replicator {
         }
     }
 
+    /// Begins again after a backlog was given up, now that the bucket can be compared with.
+    func resume(_ session: Session, _ record: inout PushRecord) async throws {
+        session.state.isGivenUp = false
+        if let head = session.acknowledged(by: bucket)?.txid {
+            try await adopt(session, head: head, reason: .backlogGivenUp, notes: &record.notes)
+        } else {
+            try session.startOver(.first)
+        }
+    }
+
     /// Makes what the bucket holds the base of the next file.
     ///
     /// The ledger is computed from the bucket's own files, so the next sync compares with what is

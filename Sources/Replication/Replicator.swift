@@ -54,6 +54,14 @@ public actor Replicator {
         session = nil
     }
 
+    /// A process other than this one that has the database open now, for a warning.
+    ///
+    /// It may checkpoint without knowing of us, and SQLite before 3.51.3 has a race between two
+    /// checkpointers (`SQLiteLibrary.hasWALResetRace`).
+    public func otherOpener() -> Int32? {
+        session?.custody.files.otherOpener()
+    }
+
     /// Takes note that the process was suspended: meanwhile anybody may have written to the bucket.
     public func resumed() {
         session?.isLineageChecked = false
@@ -95,6 +103,7 @@ public actor Replicator {
             record.outcome = Self.outcome(of: error)
             // Whatever was known of the bucket is from before the failure.
             session?.isLineageChecked = false
+            tendBacklog(&record)
         }
         finish(&record)
         record.duration = clock.now - start
@@ -121,15 +130,27 @@ public actor Replicator {
                     unreachable = error
                 }
             }
-            try await syncHealing(session, &record, bucketIsReachable: unreachable == nil)
-            if round == 0, isCheckpointDue(session) {
-                record.checkpoint = try checkpointIfPossible(session, &record)
+            if session.state.isGivenUp {
+                if unreachable == nil { try await resume(session, &record) }
+            }
+            var short: FileError?
+            do {
+                if !session.state.isGivenUp {
+                    try await syncHealing(session, &record, bucketIsReachable: unreachable == nil)
+                }
+                if round == 0, isCheckpointDue(session) {
+                    record.checkpoint = try checkpointIfPossible(session, &record)
+                }
+            } catch let error as FileError where error.isNoSpace && unreachable == nil {
+                // Shipping what is there already may make room for what is new.
+                short = error
             }
             if let unreachable { throw unreachable }
             do {
                 // Somebody else may have appended since the last push, under any name.
                 if try await isHeadConfirmed(session) {
                     try await upload(session, &record)
+                    if let short { throw short }
                     if record.files == 0 {
                         record.outcome = .inSync(verified: session.acknowledged(by: bucket) != nil)
                     }
@@ -173,7 +194,55 @@ public actor Replicator {
         return opened
     }
 
+    /// Keeps what waits for a bucket within its bounds; a full disk ends the wait.
+    private func tendBacklog(_ record: inout PushRecord) {
+        guard let session, !session.state.isGivenUp else { return }
+        do {
+            while true {
+                let files = try session.backlog(for: bucket)
+                let bytes = files.reduce(0) { $0 + $1.sizeInBytes }
+                var action = options.backlog.action(sizes: files.map(\.sizeInBytes))
+                if case .retryable(.deviceFull, _) = record.outcome, !files.isEmpty {
+                    action = .giveUp
+                }
+                switch action {
+                case .keep: return
+                case .merge:
+                    do {
+                        let size = try session.merge(files)
+                        record.backlogEvents.append(
+                            .merged(files: files.count, bytes: bytes, into: size)
+                        )
+                    } catch let error as FileError where error.isNoSpace {
+                        try giveUp(session, files, bytes, &record)
+                        return
+                    }
+                case .giveUp:
+                    try giveUp(session, files, bytes, &record)
+                    return
+                }
+            }
+        } catch {
+            record.notes.append("the backlog could not be tended: \(error)")
+        }
+    }
+
+    private func giveUp(
+        _ session: Session,
+        _ files: [BucketFile],
+        _ bytes: Int64,
+        _ record: inout PushRecord
+    ) throws {
+        try session.giveUpBacklog(for: bucket)
+        record.backlogEvents.append(.gaveUp(files: files.count, bytes: bytes))
+    }
+
     private func isCheckpointDue(_ session: Session) -> Bool {
+        if session.state.isGivenUp {
+            // Nothing is read of the WAL any more, so nothing in it has to be waited for.
+            let frames = (try? session.custody.look())?.index?.maxFrame ?? 0
+            return frames >= options.checkpointFrames
+        }
         guard case .cursor(let cursor, _) = session.state.made.place else { return false }
         return session.policy.isDue(
             salt: cursor.salt,
@@ -200,6 +269,7 @@ public actor Replicator {
         syncs: inout [SyncReport]
     ) throws -> CheckpointReport {
         let report = try session.custody.sealedCheckpoint(options.checkpointLimits) {
+            guard !session.state.isGivenUp else { return }
             let report = try sync(session)
             if report.kind != .nothing { syncs.append(report) }
         }

@@ -19,6 +19,8 @@ public struct ReplicatorOptions: Sendable {
     public var checkpointFrames: UInt32 = 1000
     public var checkpointLimits = CheckpointLimits()
     public var onConflict: ConflictPolicy = .rebase
+    /// How much may wait on the device while no bucket takes it.
+    public var backlog = BacklogPolicy()
     /// The wall clock, milliseconds since 1970, for the timestamps of files.
     public var now: @Sendable () -> Int64 = Self.wallClock
 

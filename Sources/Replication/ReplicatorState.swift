@@ -51,6 +51,8 @@ public struct ReplicatorState: Equatable, Sendable {
     /// By bucket address.
     public var acknowledged: [String: Acknowledged]
     public var streak: RetryStreak
+    /// The backlog was given up: the next sync waits for a bucket to compare with.
+    public var isGivenUp = false
 
     public init(lineage: String, database: FileIdentity) {
         self.lineage = lineage

@@ -56,6 +56,8 @@ public struct PushRecord: Sendable {
     public var walBytes: Int64 = 0
     public var databaseBytes: Int64 = 0
     public var duration: Duration = .zero
+    /// What was done about files that no bucket took.
+    public var backlogEvents: [BacklogEvent] = []
     /// What was set aside or repaired on the way, a line each.
     public var notes: [String] = []
 

@@ -144,6 +144,7 @@ extension Session {
         _ draft: Draft,
         pages: ((Pgno, UnsafeRawBufferPointer) throws -> Void) throws -> Void
     ) throws -> LTXFileWriter.Written {
+        try requireRoom()
         // A commit that a power cut takes back must not be in any bucket.
         try custody.files.syncWAL()
         return try LTXFileWriter(

@@ -110,12 +110,26 @@ final class Session {
             // Published half-way, or by another program that went on from here.
             if isKnown, file.maxTXID > state.made.txid { try DurableFiles.remove(path) }
         }
+        try removeMerged()
         for acknowledged in state.acknowledged.values {
             state.highest = max(state.highest, acknowledged.txid)
         }
         // Files without a state: made by Litestream, or their state was lost.
         if !isKnown { state.made.txid = newest }
         state.highest = max(state.highest, state.made.txid)
+    }
+
+    /// Removes files that another one covers: the parts of a merge that a kill left.
+    private func removeMerged() throws {
+        let files = try meta.files()
+        for part in files {
+            let isCovered = files.contains { whole in
+                whole.name != part.name && whole.minTXID <= part.minTXID
+                    && part.maxTXID <= whole.maxTXID
+            }
+            guard isCovered else { continue }
+            try DurableFiles.remove(meta.path(level: part.level, name: part.name))
+        }
     }
 
     /// Whether the file was published: that one, and not what an earlier attempt had left there.
@@ -283,7 +297,7 @@ final class Session {
 }
 
 /// Reads a descriptor from its start, for a decoder's closure.
-private final class SequentialReader {
+final class SequentialReader {
     private let file: FileDescriptor
     private var offset: Int64 = 0
 

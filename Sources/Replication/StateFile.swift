@@ -79,6 +79,7 @@ package struct StateFile {
             )
         }
         lines.append("streak \(state.streak.count)")
+        if state.isGivenUp { lines.append("given-up") }
         let body = lines.joined(separator: "\n") + "\n"
         return body + "crc \(hex(crc(body)))\n"
     }
@@ -149,6 +150,7 @@ package struct StateFile {
         private var making: ReplicatorState.Making?
         private var acknowledged: [String: ReplicatorState.Acknowledged] = [:]
         private var streak: RetryStreak?
+        private var isGivenUp = false
 
         mutating func take(_ words: [Substring]) -> Bool {
             switch words.first {
@@ -192,6 +194,9 @@ package struct StateFile {
                     return false
                 }
                 streak = RetryStreak(count: count)
+            case "given-up":
+                guard words.count == 1 else { return false }
+                isGivenUp = true
             default:
                 return false
             }
@@ -210,6 +215,7 @@ package struct StateFile {
             state.highest = highest
             state.acknowledged = acknowledged
             state.streak = streak
+            state.isGivenUp = isGivenUp
             return state
         }
 

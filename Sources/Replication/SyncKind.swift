@@ -56,6 +56,8 @@ public enum LostPlace: String, Sendable, CaseIterable {
     case growthHole = "growth-hole"
     /// The bucket does not hold what it was known to hold, so its head is the base from now on.
     case bucketChanged = "bucket-changed"
+    /// What waited for the bucket was given up, for want of room or past its limit.
+    case backlogGivenUp = "backlog-given-up"
     /// The database file is another one than before.
     case databaseReplaced = "database-replaced"
 }

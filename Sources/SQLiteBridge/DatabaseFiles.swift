@@ -120,20 +120,30 @@ public final class DatabaseFiles: Sendable {
     public func otherWALReaders() -> [Int32] {
         sidecars.withLock { sidecars in
             guard let walIndex = sidecars.walIndex else { return [] }
-            var readers: Set<Int32> = []
-            for byte in 124...127 {
-                var query = flock()
-                query.l_type = Int16(F_WRLCK)
-                query.l_whence = Int16(SEEK_SET)
-                query.l_start = off_t(byte)
-                query.l_len = 1
-                guard fcntl(walIndex.file.raw, F_GETLK, &query) == 0,
-                    query.l_type != Int16(F_UNLCK)
-                else { continue }
-                readers.insert(query.l_pid)
-            }
-            return readers.sorted()
+            return Set((124...127).compactMap { Self.lockHolder(walIndex.file.raw, at: $0) })
+                .sorted()
         }
+    }
+
+    /// Some other process that has the database open, if there is one.
+    ///
+    /// Every connection in WAL mode holds the "deadman switch" byte of the wal-index.
+    public func otherOpener() -> Int32? {
+        sidecars.withLock { sidecars in
+            sidecars.walIndex.flatMap { Self.lockHolder($0.file.raw, at: 128) }
+        }
+    }
+
+    private static func lockHolder(_ descriptor: Int32, at byte: Int) -> Int32? {
+        var query = flock()
+        query.l_type = Int16(F_WRLCK)
+        query.l_whence = Int16(SEEK_SET)
+        query.l_start = off_t(byte)
+        query.l_len = 1
+        guard fcntl(descriptor, F_GETLK, &query) == 0, query.l_type != Int16(F_UNLCK) else {
+            return nil
+        }
+        return query.l_pid
     }
 
     // MARK: Sharing

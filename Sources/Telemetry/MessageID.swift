@@ -43,6 +43,8 @@ public enum RecordKind: String, CaseIterable, Sendable {
     case lineage
     /// The place in the WAL was lost.
     case custodyLost = "custody-lost"
+    /// Something was done about files that no bucket takes.
+    case backlog
     /// Something was found damaged or out of place and was set right or put aside.
     case repair
     /// Records were lost, because the log did not take them.
@@ -61,6 +63,7 @@ public enum RecordKind: String, CaseIterable, Sendable {
         case .config: MessageID(0x399a_de97_e32e_cfe4, 0xb8c7_c92b_81da_fd93)
         case .lineage: MessageID(0x6ffc_5cc8_deba_1231, 0x8c97_1295_675f_ed28)
         case .custodyLost: MessageID(0x4f5d_d238_c472_24b2, 0x90af_26b7_b94c_d299)
+        case .backlog: MessageID(0xc6a8_eeab_1952_7e84, 0x1cfa_476a_53a2_6a34)
         case .repair: MessageID(0x9fe6_debe_d8a6_1016, 0x4490_230d_e05f_c3a4)
         case .dropped: MessageID(0xfacc_8665_d294_80c7, 0x0156_aa73_fc7a_6836)
         }

@@ -36,6 +36,7 @@ struct AgentService {
     ///
     /// - Returns: `failed` if something was still owed at the end.
     func run() async throws -> ExitCode {
+        try SQLiteImages.requireOne()
         let events = try EventSource(database: config.database, signals: ReplicationLoop.signals)
         journal.write(
             .start,
@@ -55,6 +56,7 @@ struct AgentService {
             now: SampleTime(milliseconds: ReplicatorOptions.wallClock())
         )
         try await replicator.start()
+        await StartChecks.warnAboutOpeners(replicator, journal)
         Notify.ready("collecting \(streams.count) streams")
 
         let collecting = Task {

@@ -33,6 +33,7 @@ extension PushRecord {
             )
         }
         for sync in syncs { records += sync.journalRecords() }
+        records += backlogEvents.map(\.journalRecord)
         if let checkpoint { records.append(checkpoint.journalRecord(walBytes: walBytes)) }
         records.append(pushRecord)
         return records
@@ -174,6 +175,32 @@ extension SyncReport {
                     ]
                 )
             ]
+        }
+    }
+}
+
+extension BacklogEvent {
+    fileprivate var journalRecord: JournalRecord {
+        switch self {
+        case .merged(let files, let bytes, let size):
+            JournalRecord(
+                .backlog,
+                .notice,
+                "waiting files were merged into one",
+                [
+                    .outcome: "merged",
+                    .files: FieldValue(files),
+                    .bytes: FieldValue(bytes),
+                    .backlogBytes: FieldValue(size),
+                ]
+            )
+        case .gaveUp(let files, let bytes):
+            JournalRecord(
+                .backlog,
+                .warning,
+                "waiting files were given up; the next push that gets through compares",
+                [.outcome: "gave-up", .files: FieldValue(files), .bytes: FieldValue(bytes)]
+            )
         }
     }
 }

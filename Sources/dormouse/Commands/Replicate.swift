@@ -34,6 +34,7 @@ extension Command {
     )
 
     private static let replicateDatabase: Body = { arguments, console in
+        try SQLiteImages.requireOne()
         let database = arguments.first
         let address = arguments.required(CommonOptions.to)
         let journal = Journal().with([
@@ -53,6 +54,10 @@ extension Command {
             statusFile: StatusFile(database: database)
         )
         journal.write(.start, .notice, "started", [.version: FieldValue(Program.versionNumber)])
+        // A database that is not there yet is waited for; the first push says so.
+        if (try? await replicator.start()) != nil {
+            await StartChecks.warnAboutOpeners(replicator, journal)
+        }
         Notify.ready("replicating to \(address)")
         try await loop.run(events)
         Notify.stopping("last push")
