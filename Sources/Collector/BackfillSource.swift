@@ -1,6 +1,6 @@
 /// How banked history is drained.
 public struct BackfillDefinition: Hashable, Sendable {
-    /// Seconds of history a second of real time.
+    /// How much faster than it was made: multiplies the speed of the strap or recording.
     public var multiple: Double
     /// Samples handed over at once; then the next batch has to become due.
     public var batch: Int
@@ -49,7 +49,7 @@ public struct BackfillDefinition: Hashable, Sendable {
     }
 }
 
-/// Drains a bank of samples at a multiple of real time, in bounded batches.
+/// Drains a bank of samples at a multiple of the speed they were made at, in bounded batches.
 ///
 /// The bank says when a sample happened (`dueAt`, negative in the past); this says when it is
 /// handed over. With d for the bank's time and f for that of its first sample, a sample is due at

@@ -113,19 +113,8 @@ extension SourceDefinition {
             let bank = StrapSource(strap, columns: columns, from: first, edge: edge)
             return (BackfillSource(bank, backfill, isLive: true), SampleTime(seconds: 0))
         case .backfill(let bank, let backfill):
-            let (source, origin) = try bank.inRealTime.open(
-                columns: columns,
-                resuming: saved,
-                at: now
-            )
+            let (source, origin) = try bank.open(columns: columns, resuming: saved, at: now)
             return (backfill.drain(source), origin)
         }
-    }
-
-    /// The same source at 1×, because a backfill does the hurrying.
-    private var inRealTime: SourceDefinition {
-        guard case .recording(var recording) = self else { return self }
-        recording.speed = 1
-        return .recording(recording)
     }
 }

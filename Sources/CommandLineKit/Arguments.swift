@@ -10,6 +10,9 @@ public struct Arguments: Sendable {
         declared = Set(command.options.map(\.long))
     }
 
+    /// The long names of the options that were given, in alphabetical order.
+    public var given: [String] { values.keys.sorted() }
+
     /// Whether a flag was given.
     public subscript(flag: Flag) -> Bool {
         precondition(declared.contains(flag.long), "--\(flag.long) is not declared")

@@ -33,6 +33,7 @@ extension AgentConfig {
                 .group([
                     .init("interval", .text(DurationText.text(push.interval))),
                     .init("on-start", .flag(push.onStart)),
+                    .init("on-conflict", .text(push.onConflict.rawValue)),
                 ])
             ),
             .init(

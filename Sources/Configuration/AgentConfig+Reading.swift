@@ -78,6 +78,9 @@ struct AgentReader {
                 config.push.interval = value
             }
             if let value = section.flag("on-start") { config.push.onStart = value }
+            if let value = section.choice("on-conflict", AgentConfig.OnConflict.self) {
+                config.push.onConflict = value
+            }
             finish(section)
         }
         if var section = top.section("checkpoint") {

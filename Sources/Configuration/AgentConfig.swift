@@ -23,6 +23,12 @@ public struct AgentConfig: Hashable, Sendable {
         public var interval: Duration = .seconds(15 * 60)
         /// Push once when the agent starts.
         public var onStart = true
+        public var onConflict = OnConflict.rebase
+    }
+
+    /// What to do when the destination does not hold what it is known to have taken.
+    public enum OnConflict: String, CaseIterable, Sendable {
+        case rebase, stop
     }
 
     public struct Checkpoint: Hashable, Sendable {
@@ -39,7 +45,8 @@ public struct AgentConfig: Hashable, Sendable {
     public struct Collector: Hashable, Sendable {
         /// Samples are buffered for so long, then written in one transaction.
         public var flushInterval: Duration = .seconds(30)
-        /// Multiple of real time at which the simulated and recorded sources run.
+        /// Multiple of real time at which the time of the devices runs: straps, recordings and what
+        /// they bank.
         public var speed = 1.0
     }
 
@@ -138,7 +145,6 @@ public struct AgentConfig: Hashable, Sendable {
     public struct Backfill: Hashable, Sendable {
         public enum Bank: Hashable, Sendable {
             case simulated(Simulated)
-            /// Its speed is 1: the backfill does the hurrying.
             case csv(CSV)
         }
 
@@ -147,7 +153,7 @@ public struct AgentConfig: Hashable, Sendable {
         public var history: Duration = .zero
         /// How long a strap's bank is: an outage longer than this loses its beginning.
         public var capacity: Duration = .seconds(14 * 86_400)
-        /// Multiple of real time.
+        /// Multiple of the speed at which samples are made.
         public var speed = 21.0
         /// Rows in one batch, at most.
         public var batchRows = 630

@@ -3,7 +3,7 @@ enum AgentSchema {
     /// Every key, by its path; a test compares the list with what reading asks for.
     static let paths = [
         "database", "destination", "device",
-        "push", "push.interval", "push.on-start",
+        "push", "push.interval", "push.on-start", "push.on-conflict",
         "checkpoint", "checkpoint.pages", "checkpoint.pin",
         "collector", "collector.flush-interval", "collector.speed",
         "streams", "streams.name", "streams.columns", "streams.columns.name",

@@ -24,7 +24,16 @@ struct AgentService {
         ])
         var options = ReplicatorOptions()
         options.checkpointFrames = UInt32(clamping: config.checkpoint.pages)
-        options.pin = config.checkpoint.pin == .hold ? .hold : .yield
+        options.pin =
+            switch config.checkpoint.pin {
+            case .hold: .hold
+            case .yield: .yield
+            }
+        options.onConflict =
+            switch config.push.onConflict {
+            case .rebase: .rebase
+            case .stop: .stop
+            }
         replicator = Replicator(
             database: config.database,
             bucket: try config.destination.client(),

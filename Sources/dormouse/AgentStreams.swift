@@ -20,16 +20,16 @@ extension SourceDefinition {
         case .simulated(let simulated):
             self = .strap(StrapDefinition(simulated, device: device, speed: speed))
         case .csv(let csv):
-            self = .recording(RecordingDefinition(csv, device: device))
+            self = .recording(RecordingDefinition(csv, device: device, speed: csv.speed))
         case .backfill(let backfill):
             let bank: SourceDefinition =
                 switch backfill.bank {
-                // A bank is filled in real time whatever the collector's speed: `speed` of the
-                // backfill says how fast it is drained.
+                // The device's time runs at the collector's speed, and its bank fills so; `speed`
+                // of the backfill says how much faster it is drained.
                 case .simulated(let simulated):
                     .strap(StrapDefinition(simulated, device: device, speed: speed))
                 case .csv(let csv):
-                    .recording(RecordingDefinition(csv, device: device))
+                    .recording(RecordingDefinition(csv, device: device, speed: speed))
                 }
             self = .backfill(
                 bank,
@@ -57,7 +57,7 @@ extension StrapDefinition {
 }
 
 extension RecordingDefinition {
-    fileprivate init(_ csv: AgentConfig.CSV, device: String) {
-        self.init(path: csv.file, device: device, timeColumn: csv.timeColumn, speed: csv.speed)
+    fileprivate init(_ csv: AgentConfig.CSV, device: String, speed: Double) {
+        self.init(path: csv.file, device: device, timeColumn: csv.timeColumn, speed: speed)
     }
 }

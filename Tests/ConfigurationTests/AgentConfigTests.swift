@@ -40,6 +40,7 @@ struct AgentConfigTests {
         #expect(config.device == "strap:7")
         #expect(config.push.interval == .seconds(5_400))
         #expect(!config.push.onStart)
+        #expect(config.push.onConflict == .stop)
         #expect(config.checkpoint.pages == 250)
         #expect(config.checkpoint.pin == .yield)
         #expect(config.collector.flushInterval == .milliseconds(500))
@@ -105,7 +106,7 @@ let good = """
     database: /d/x.db
     destination: /b
     device: strap:7
-    push: { interval: 1h30m, on-start: false }
+    push: { interval: 1h30m, on-start: false, on-conflict: stop }
     checkpoint:
       pages: 250
       pin: yield

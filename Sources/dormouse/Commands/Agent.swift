@@ -18,7 +18,7 @@ extension Command {
         options: [
             configOption, databaseOption, toOption, sourceOption, speedOption, flushOption,
             intervalOption, levelOption,
-        ],
+        ] + CommonOptions.replication,
         examples: [
             Example("agent --config /etc/dormouse/agent.yml", "as a service does"),
             Example(
@@ -86,14 +86,9 @@ extension Command {
         _ arguments: Arguments
     ) throws -> (AgentConfig, [StreamDefinition]) {
         let hint = "dormouse agent --help"
-        let isInline =
-            arguments[databaseOption] != nil || arguments[toOption] != nil
-            || arguments[sourceOption] != nil || arguments[speedOption] != nil
-            || arguments[flushOption] != nil || arguments[intervalOption] != nil
-            || arguments[levelOption] != nil
         if let path = arguments[configOption] {
-            guard !isInline else {
-                throw UsageError("--config excludes the other options", hint: hint)
+            if let other = arguments.given.first(where: { $0 != configOption.long }) {
+                throw UsageError("--config excludes --\(other)", hint: hint)
             }
             do {
                 let config = try AgentConfig.load(path: path)
@@ -109,6 +104,19 @@ extension Command {
         if let interval = arguments[flushOption] { config.collector.flushInterval = interval }
         if let interval = arguments[intervalOption] { config.push.interval = interval }
         if let level = arguments[levelOption] { config.log.level = level }
+        if let pages = arguments[CommonOptions.checkpointPages] {
+            config.checkpoint.pages = Int(pages)
+        }
+        switch arguments[CommonOptions.pin] {
+        case .hold: config.checkpoint.pin = .hold
+        case .yield: config.checkpoint.pin = .yield
+        case nil: break
+        }
+        switch arguments[CommonOptions.onConflict] {
+        case .rebase: config.push.onConflict = .rebase
+        case .stop: config.push.onConflict = .stop
+        case nil: break
+        }
         let speed = arguments[speedOption] ?? 1
         config.collector.speed = speed
         guard let file = arguments[sourceOption], file != "simulated" else {
