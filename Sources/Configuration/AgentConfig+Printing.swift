@@ -44,6 +44,13 @@ extension AgentConfig {
                 ])
             ),
             .init(
+                "backlog",
+                .group([
+                    .init("budget", .text(ByteSize.text(backlog.budget))),
+                    .init("limit", .text(ByteSize.text(backlog.limit))),
+                ])
+            ),
+            .init(
                 "collector",
                 .group([
                     .init("flush-interval", .text(DurationText.text(collector.flushInterval))),

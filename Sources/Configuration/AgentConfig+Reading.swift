@@ -90,6 +90,16 @@ struct AgentReader {
             if let value = section.choice("pin", Pin.self) { config.checkpoint.pin = value }
             finish(section)
         }
+        if var section = top.section("backlog") {
+            let range = Int64(1 << 20)...(1 << 50)
+            if let value = section.size("budget", in: range) { config.backlog.budget = value }
+            if let value = section.size("limit", in: range) { config.backlog.limit = value }
+            if config.backlog.limit < config.backlog.budget {
+                let key = section.key("limit")
+                problems.add("is below \"budget\"", key: key, line: section.line(of: "limit"))
+            }
+            finish(section)
+        }
         if var section = top.section("collector") {
             let range: ClosedRange<Duration> = .milliseconds(100)...(.seconds(3_600))
             if let value = section.duration("flush-interval", in: range) {

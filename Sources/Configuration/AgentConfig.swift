@@ -9,6 +9,7 @@ public struct AgentConfig: Hashable, Sendable {
     public var device = "strap-1"
     public var push = Push()
     public var checkpoint = Checkpoint()
+    public var backlog = Backlog()
     public var collector = Collector()
     public var streams = Stream.defaults
     public var log = Log()
@@ -35,6 +36,14 @@ public struct AgentConfig: Hashable, Sendable {
         /// Pages in the WAL from which a checkpoint is due.
         public var pages = 1_000
         public var pin = Pin.hold
+    }
+
+    /// What waits on the device while the destination does not take it.
+    public struct Backlog: Hashable, Sendable {
+        /// Bytes above which waiting files are merged into one.
+        public var budget: Int64 = 256 << 20
+        /// Bytes above which they are given up, and found again by comparing.
+        public var limit: Int64 = 1 << 30
     }
 
     /// Whether a read transaction keeps other checkpointers out between syncs.

@@ -5,6 +5,7 @@ enum AgentSchema {
         "database", "destination", "device",
         "push", "push.interval", "push.on-start", "push.on-conflict",
         "checkpoint", "checkpoint.pages", "checkpoint.pin",
+        "backlog", "backlog.budget", "backlog.limit",
         "collector", "collector.flush-interval", "collector.speed",
         "streams", "streams.name", "streams.columns", "streams.columns.name",
         "streams.columns.type", "streams.source", "streams.source.kind", "streams.source.signal",

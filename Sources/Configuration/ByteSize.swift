@@ -9,7 +9,20 @@ public enum ByteSize {
         "": 1, "B": 1,
         "kB": 1_000, "KB": 1_000, "MB": 1_000_000, "GB": 1_000_000_000, "TB": 1_000_000_000_000,
         "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40,
+        "PiB": 1 << 50,
     ]
+
+    /// The shortest text that reads back as the same size.
+    public static func text(_ bytes: Int64) -> String {
+        let factors: [(Int64, String)] = [
+            (1 << 50, "PiB"), (1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"),
+            (1 << 10, "KiB"),
+        ]
+        for (factor, unit) in factors where bytes != 0 && bytes % factor == 0 {
+            return "\(bytes / factor)\(unit)"
+        }
+        return "\(bytes)"
+    }
 
     /// Reads a whole number of bytes, decimal (`kB`, `MB`, `GB`, `TB`) or binary (`KiB`, …).
     ///

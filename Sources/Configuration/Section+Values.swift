@@ -89,6 +89,27 @@ extension Section {
         }
     }
 
+    mutating func size(_ name: String, in range: ClosedRange<Int64>) -> Int64? {
+        guard let node = node(name) else { return nil }
+        guard case .scalar(let scalar) = node.content, !scalar.isEmpty else {
+            wrongType(node, key: key(name), wanted: "a size such as 64MiB")
+            return nil
+        }
+        do {
+            let value = try ByteSize.parse(scalar.text)
+            guard range.contains(value) else {
+                let (low, high) = (range.lowerBound, range.upperBound)
+                let allowed = "\(ByteSize.text(low)) to \(ByteSize.text(high))"
+                outOfRange(scalar, allowed, name, node.line)
+                return nil
+            }
+            return value
+        } catch {
+            problems.add("\"\(scalar.excerpt)\" \(error)", key: key(name), line: node.line)
+            return nil
+        }
+    }
+
     mutating func choice<Value>(_ name: String, _: Value.Type = Value.self) -> Value?
     where Value: RawRepresentable<String> & CaseIterable {
         node(name).flatMap { choice($0, key: key(name)) }

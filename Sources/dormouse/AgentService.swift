@@ -34,6 +34,10 @@ struct AgentService {
             case .rebase: .rebase
             case .stop: .stop
             }
+        options.backlog = BacklogPolicy(
+            budget: config.backlog.budget,
+            limit: config.backlog.limit
+        )
         replicator = Replicator(
             database: config.database,
             bucket: try config.destination.client(),

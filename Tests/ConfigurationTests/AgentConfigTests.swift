@@ -43,6 +43,8 @@ struct AgentConfigTests {
         #expect(config.push.onConflict == .stop)
         #expect(config.checkpoint.pages == 250)
         #expect(config.checkpoint.pin == .yield)
+        #expect(config.backlog.budget == 8_000_000)
+        #expect(config.backlog.limit == 3 << 30)
         #expect(config.collector.flushInterval == .milliseconds(500))
         #expect(config.collector.speed == 2.5)
         #expect(config.log.level == .debug)
@@ -110,6 +112,7 @@ let good = """
     checkpoint:
       pages: 250
       pin: yield
+    backlog: { budget: 8MB, limit: 3GiB }
     collector:
       flush-interval: 500ms
       speed: 2.5

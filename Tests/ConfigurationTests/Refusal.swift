@@ -83,7 +83,7 @@ extension Refusal {
         Refusal(
             "a key like none",
             "push: { quux: 1 }",
-            "a.yml:3: push.quux: unknown key: here can be interval, on-start"
+            "a.yml:3: push.quux: unknown key: here can be interval, on-start, on-conflict"
         ),
         Refusal(
             "a duplicate key",
@@ -152,6 +152,17 @@ extension Refusal {
             "checkpoint: { pages: 0 }\ncollector: { speed: -1 }",
             "a.yml:3: checkpoint.pages: \"0\" is out of range: 1 to 1000000",
             "a.yml:4: collector.speed: \"-1\" is out of range: 0.001 to 1000000"
+        ),
+        Refusal(
+            "sizes that are none, too small, or the wrong way round",
+            "backlog: { budget: 64 MiBs, limit: 1KiB }",
+            "a.yml:3: backlog.budget: \"64 MiBs\" is not a size such as 4096, 64KiB, 64MiB or 1GB",
+            "a.yml:3: backlog.limit: \"1KiB\" is out of range: 1MiB to 1PiB"
+        ),
+        Refusal(
+            "a backlog limit below its budget",
+            "backlog:\n  budget: 2GiB\n  limit: 1GiB",
+            "a.yml:5: backlog.limit: is below \"budget\""
         ),
         Refusal(
             "what is required and not there, with what else is wrong",

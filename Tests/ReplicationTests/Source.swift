@@ -10,7 +10,7 @@ import Testing
 final class Source {
     let directory: URL
     let path: String
-    let bucketPath: String
+    var bucketPath: String
     /// An application's connection, made by the one opener; tests open foreign ones themselves.
     let app: Connection
 
