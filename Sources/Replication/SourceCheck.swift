@@ -1,5 +1,5 @@
 public import Bucket
-import LTXCodec
+public import LTXCodec
 public import Replica
 import SQLiteBridge
 import SQLiteWAL
@@ -59,15 +59,143 @@ public enum SourceCheck {
         )
     }
 
+    /// What a check by checksums found.
+    public struct FastReport: Sendable {
+        public var txid: TXID
+        public var pagesCompared: Int
+        /// Ascending, the first hundred.
+        public var differing: [Pgno]
+        public var differingCount: Int
+        /// Commits since the published state; they were left out.
+        public var commitsBehind: Int
+
+        public var isEqual: Bool { differingCount == 0 }
+    }
+
+    /// Why the fast check cannot be made; the full one can.
+    public enum FastCheckUnavailable: Error, Equatable, Sendable, CustomStringConvertible {
+        /// The published state is not to be seen any more, or was never pushed whole.
+        case placeNotVisible
+        case noLedger(String)
+        /// The bucket's newest file is not the one that was acknowledged.
+        case headDiffers(acknowledged: TXID, head: TXID)
+
+        public var description: String {
+            switch self {
+            case .placeNotVisible:
+                "the published state is no longer to be seen in the WAL; push first, or compare "
+                    + "in full"
+            case .noLedger(let why): "\(why); compare in full"
+            case .headDiffers(let acknowledged, let head):
+                "the bucket's head is \(head), and not what it acknowledged at \(acknowledged); "
+                    + "compare in full"
+            }
+        }
+    }
+
+    /// Compares each page with its checksum at the last published TXID, and the bucket's newest
+    /// file with the one that it acknowledged. The bucket's other files are not read.
+    ///
+    /// - Parameters:
+    ///   - database: Path of the database.
+    ///   - bucket: Its bucket.
+    /// - Returns: What differs.
+    /// - Throws: `FastCheckUnavailable`; otherwise as `run`.
+    nonisolated(nonsending) public static func runFast(
+        database: String,
+        bucket: any BucketClient
+    ) async throws -> FastReport {
+        let custody = try WALCustody(path: database, pin: .hold)
+        defer { custody.close() }
+        guard let published = try publishedPlace(database, bucket, custody) else {
+            throw FastCheckUnavailable.placeNotVisible
+        }
+        let head = try await bucket.head()
+        guard head == published.txid,
+            try await isHeadAcknowledged(bucket, published.acknowledged)
+        else {
+            throw FastCheckUnavailable.headDiffers(acknowledged: published.txid, head: head)
+        }
+        let ledger = try ledger(of: database, at: published.txid)
+        let source = try custody.source(through: published.cursor.nextFrame - 1)
+        var report = FastReport(
+            txid: published.txid,
+            pagesCompared: 0,
+            differing: [],
+            differingCount: 0,
+            commitsBehind: published.commitsBehind
+        )
+        func differs(_ pgno: Pgno) {
+            report.differingCount += 1
+            if report.differing.count < Verification.namedPages { report.differing.append(pgno) }
+        }
+        try source.forEach { pgno, page in
+            report.pagesCompared += 1
+            if ledger[pgno] != pageChecksum(pgno: pgno, page: page) { differs(pgno) }
+        }
+        // Pages that the published state has beyond the end of this one.
+        if ledger.commit > source.commit {
+            for pgno in source.commit + 1...ledger.commit where ledger[pgno] != nil {
+                differs(pgno)
+            }
+        }
+        guard try source.isStillValid(), try custody.isBackfilled(within: published.cursor) else {
+            throw FastCheckUnavailable.placeNotVisible
+        }
+        return report
+    }
+
+    private static func ledger(of database: String, at txid: TXID) throws -> PageLedger {
+        let path = MetaDirectory(database: database).ledgerPath
+        do {
+            guard let loaded = try LedgerFile(path: path).load() else {
+                throw FastCheckUnavailable.noLedger("there is no page ledger")
+            }
+            guard loaded.ledger.txid == txid, loaded.ledger.checksum == loaded.checksum else {
+                throw FastCheckUnavailable.noLedger("the page ledger is of another TXID")
+            }
+            return loaded.ledger
+        } catch let damage as LedgerFile.Damage {
+            throw FastCheckUnavailable.noLedger("the page ledger cannot be used: \(damage)")
+        }
+    }
+
+    nonisolated(nonsending) private static func isHeadAcknowledged(
+        _ bucket: any BucketClient,
+        _ acknowledged: ReplicatorState.Acknowledged
+    ) async throws -> Bool {
+        let newest = try await bucket.list(level: 0).last { $0.maxTXID == acknowledged.txid }
+        // After a compaction there is no file to compare; the TXID has to do.
+        guard let newest, acknowledged.fileChecksum != .none else { return true }
+        let reader = try await bucket.open(newest)
+        do {
+            return try inspectLTX(sizeInBytes: reader.sizeInBytes) {
+                try reader.read(at: $0, into: $1)
+            }.fileChecksum == acknowledged.fileChecksum
+        } catch is LTXError {
+            return false
+        }
+    }
+
+    /// A state that the bucket holds and the WAL still shows.
+    private struct Published {
+        var acknowledged: ReplicatorState.Acknowledged
+        var cursor: WALCursor
+        var commitsBehind: Int
+
+        var txid: TXID { acknowledged.txid }
+    }
+
     /// The cursor of the state file, if the bucket has all up to it and the WAL still shows it.
     private static func publishedPlace(
         _ database: String,
         _ bucket: any BucketClient,
         _ custody: WALCustody
-    ) throws -> (txid: TXID, cursor: WALCursor, commitsBehind: Int)? {
+    ) throws -> Published? {
         let meta = MetaDirectory(database: database)
         guard let state = try? StateFile(path: meta.statePath).load(), state.making == nil,
-            state.acknowledged[bucket.address.description]?.txid == state.made.txid,
+            let acknowledged = state.acknowledged[bucket.address.description],
+            acknowledged.txid == state.made.txid,
             case .cursor(let cursor, _) = state.made.place, cursor.nextFrame > 1
         else { return nil }
         let view = try custody.look()
@@ -75,7 +203,7 @@ public enum SourceCheck {
             try custody.wal.holds(cursor), try custody.isBackfilled(within: cursor)
         else { return nil }
         let behind = try custody.wal.scan(from: cursor, through: view.lastFrame).commits
-        return (state.made.txid, cursor, behind)
+        return Published(acknowledged: acknowledged, cursor: cursor, commitsBehind: behind)
     }
 
     nonisolated(nonsending) static func compare(

@@ -12,18 +12,34 @@ extension Command {
             Reads the bucket to its head, checks every file of it, and compares each page with the
             database under a read transaction. It may run beside an agent: what the agent has not
             yet pushed is left out where the published state can still be seen, and counted.
+            --fast reads each page of the database once and compares it with its checksum at the
+            last push, and only the bucket's newest file; the rest of the bucket is not read.
             Exits 1 when pages differ.
             """,
         positionals: [
             Positional("DB", help: "the database file"), Positional("URL", help: "its bucket"),
         ],
-        options: [CommonOptions.json],
+        options: [fastOption, CommonOptions.json],
         examples: [Example("verify app.db /var/backups/app", "say which pages differ")],
         body: verifyDatabase
     )
 
+    private static let fastOption = Flag(
+        "fast",
+        help: "compare with the checksums of the last push instead of the bucket's pages"
+    )
+
     private static let verifyDatabase: Body = { arguments, console in
         let bucket = try bucket(arguments.positionals[1])
+        if arguments[fastOption] {
+            let report = try await SourceCheck.runFast(database: arguments.first, bucket: bucket)
+            if arguments[CommonOptions.json] {
+                try console.out.print(report.json.line)
+            } else {
+                for line in report.lines { try console.out.print(line) }
+            }
+            return report.isEqual ? .done : .failed
+        }
         let progress = BucketProgress("comparing", console)
         let report: SourceCheck.Report
         do {
@@ -43,6 +59,34 @@ extension Command {
             for line in report.lines { try console.out.print(line) }
         }
         return report.verification.isEqual ? .done : .failed
+    }
+}
+
+extension SourceCheck.FastReport {
+    fileprivate var lines: [String] {
+        let named = differing.map { String($0) }.joined(separator: ", ")
+        let more = differingCount - differing.count
+        var lines = [
+            isEqual
+                ? "equal: \(HumanText.count(pagesCompared)) pages by checksum at txid \(txid)"
+                : "different: \(HumanText.count(differingCount)) pages by checksum at txid "
+                    + "\(txid): \(named)" + (more > 0 ? " and \(more) more" : "")
+        ]
+        if commitsBehind > 0 {
+            lines.append("\(commitsBehind) commits are not yet pushed, and were left out")
+        }
+        return lines
+    }
+
+    fileprivate var json: JSONValue {
+        [
+            "equal": .bool(isEqual),
+            "txid": .string("\(txid)"),
+            "pages_compared": .number(pagesCompared),
+            "pages_differing": .number(differingCount),
+            "differing": .array(differing.map(JSONValue.number)),
+            "commits_behind": .number(commitsBehind),
+        ]
     }
 }
 
