@@ -146,9 +146,9 @@ public enum CustodyDecision: Equatable, Sendable {
             return evidence.size == evidence.savedSize
                 ? .restarted(.leftovers) : .lost(.walTruncated)
         }
-        var next = evidence.cursor
-        next.nextFrame += 1
-        return evidence.size < next.offset ? .lost(.walTruncated) : .restarted(.leftovers)
+        let frameSize = Int64(WALFrameHeader.size) + Int64(evidence.cursor.pageSize)
+        return evidence.size - evidence.cursor.offset < frameSize
+            ? .lost(.walTruncated) : .restarted(.leftovers)
     }
 }
 

@@ -42,8 +42,10 @@ final class Source {
         let copy = directory.appending(path: "image-\(UUID().uuidString)").path
         defer { try? FileManager.default.removeItem(atPath: copy) }
         do {
+            // By a connection of its own: a test may have closed the application's.
+            let reader = try Connection(path: path)
             let target = try Connection(path: copy, mode: .create, checkpointing: .automatic)
-            try app.backup(to: target)
+            try reader.backup(to: target)
         }
         return try Data(contentsOf: URL(filePath: copy))
     }
