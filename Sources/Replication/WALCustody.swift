@@ -303,6 +303,8 @@ final class WALCustody {
     private func releasePin() throws {
         guard let pin else { return }
         self.pin = nil
+        // The next one is younger than the place.
+        restIsPinned = false
         try readers[pin.reader].endRead()
     }
 
