@@ -312,7 +312,7 @@ struct CustodyDecisionTests {
         last.nextFrame = .max
         last.pageSize = 65_536
         let far = evidence(next, at: last, saved: .max, size: .max)
-        #expect(CustodyDecision(far) == .lost(.walTruncated))
+        #expect(CustodyDecision(far) == .restarted(.leftovers))
     }
 
     // MARK: At rest
