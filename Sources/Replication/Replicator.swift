@@ -174,7 +174,7 @@ public actor Replicator {
     }
 
     private func isCheckpointDue(_ session: Session) -> Bool {
-        guard case .cursor(let cursor, _) = session.state.made.place else { return false }
+        guard case .cursor(let cursor) = session.state.made.place else { return false }
         return session.policy.isDue(
             salt: cursor.salt,
             frames: cursor.nextFrame - 1,
@@ -203,7 +203,7 @@ public actor Replicator {
             let report = try sync(session)
             if report.kind != .nothing { syncs.append(report) }
         }
-        if case .cursor(let cursor, _) = session.state.made.place {
+        if case .cursor(let cursor) = session.state.made.place {
             session.policy.attempted(
                 salt: cursor.salt,
                 frames: cursor.nextFrame - 1,

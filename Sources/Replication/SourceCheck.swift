@@ -68,7 +68,7 @@ public enum SourceCheck {
         let meta = MetaDirectory(database: database)
         guard let state = try? StateFile(path: meta.statePath).load(), state.making == nil,
             state.acknowledged[bucket.address.description]?.txid == state.made.txid,
-            case .cursor(let cursor, _) = state.made.place, cursor.nextFrame > 1
+            case .cursor(let cursor) = state.made.place, cursor.nextFrame > 1
         else { return nil }
         let view = try custody.look()
         guard view.indexMatches, view.header?.salt == cursor.salt,
@@ -119,7 +119,7 @@ extension Replicator {
         let push = await push()
         guard push.outcome.isSuccess, let session = self.session else { return (push, nil) }
         let frames: UInt32
-        if case .cursor(let cursor, _) = session.state.made.place {
+        if case .cursor(let cursor) = session.state.made.place {
             frames = cursor.nextFrame - 1
         } else {
             frames = 0

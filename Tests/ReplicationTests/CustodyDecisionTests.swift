@@ -26,7 +26,6 @@ private let next = header(42, 8)
 private func evidence(
     _ header: WALEvidence.Header,
     at cursor: WALCursor = cursor,
-    saved: Int64? = nil,
     size: Int64? = nil,
     holds: Bool = true,
     continues: Bool = false,
@@ -40,7 +39,6 @@ private func evidence(
     return WALEvidence(
         header: header,
         cursor: cursor,
-        savedSize: saved ?? size,
         size: size,
         holdsCursor: holds,
         continuesChain: continues,
@@ -232,18 +230,13 @@ struct CustodyDecisionTests {
 
     static let ends: [Row] = [
         Row(
-            "the file ends at the cursor, as it did",
-            evidence(next, saved: cursor.offset, size: cursor.offset),
-            .restarted(.leftovers)
-        ),
-        Row(
-            "the file ends at the cursor and was longer",
-            evidence(next, saved: cursor.offset + 4 * frame, size: cursor.offset),
+            "the file ends at the cursor: a size limit may have cut it there",
+            evidence(next, size: cursor.offset),
             .lost(.walTruncated)
         ),
         Row(
-            "the file ends inside the next frame, as it did: a size limit cuts there each time",
-            evidence(next, saved: cursor.offset + 100, size: cursor.offset + 100),
+            "…or inside the next frame",
+            evidence(next, size: cursor.offset + 100),
             .lost(.walTruncated)
         ),
         Row(
@@ -311,7 +304,7 @@ struct CustodyDecisionTests {
         var last = cursor
         last.nextFrame = .max
         last.pageSize = 65_536
-        let far = evidence(next, at: last, saved: .max, size: .max)
+        let far = evidence(next, at: last, size: .max)
         #expect(CustodyDecision(far) == .restarted(.leftovers))
     }
 

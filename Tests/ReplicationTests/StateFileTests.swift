@@ -35,7 +35,7 @@ struct StateFileTests {
         var full = plain
         full.made = ReplicatorState.Made(
             txid: TXID(.max),
-            place: .cursor(cursor, walSize: .max),
+            place: .cursor(cursor),
             checksum: Checksum(rawValue: .max)
         )
         full.making = ReplicatorState.Making(
@@ -140,13 +140,13 @@ struct StateFileTests {
         ("another file", "hello\n"),
         ("two versions", "dormouse-state 1\ndormouse-state 1\n"),
         ("no lineage", "dormouse-state 1\ndatabase 1 2\n"),
-        ("a cursor at frame 0", made("cursor 1 2 3 le 0 1 1 4096 5 6")),
-        ("a page size of 100", made("cursor 1 2 3 le 1 1 1 100 5 6")),
-        ("a page size of 0", made("cursor 1 2 3 le 1 1 1 0 5 6")),
-        ("a byte order of its own", made("cursor 1 2 3 me 1 1 1 4096 5 6")),
-        ("a number too large", made("cursor 1 2 3 le 4294967296 1 1 4096 5 6")),
-        ("a number too few", made("cursor 1 2 3 le 1 1 1 4096 5")),
-        ("a number too many", made("cursor 1 2 3 le 1 1 1 4096 5 6 7")),
+        ("a cursor at frame 0", made("cursor 1 2 3 le 0 1 1 4096 5")),
+        ("a page size of 100", made("cursor 1 2 3 le 1 1 1 100 5")),
+        ("a page size of 0", made("cursor 1 2 3 le 1 1 1 0 5")),
+        ("a byte order of its own", made("cursor 1 2 3 me 1 1 1 4096 5")),
+        ("a number too large", made("cursor 1 2 3 le 4294967296 1 1 4096 5")),
+        ("a number too few", made("cursor 1 2 3 le 1 1 1 4096")),
+        ("a number too many", made("cursor 1 2 3 le 1 1 1 4096 5 6")),
         ("an unknown place", made("nowhere")),
         ("a fingerprint cut short", made("at-rest 1:2:3:4")),
         ("a negative inode", made("at-rest 1:-2:3:4:5")),
@@ -172,7 +172,7 @@ struct StateFileTests {
 
     @Test("the same lines with sense are taken")
     func possible() throws {
-        let body = Self.made("cursor 1 2 3 le 1 1 1 4096 5 6")
+        let body = Self.made("cursor 1 2 3 le 1 1 1 4096 5")
         #expect(try StateFile.parse(sealed(body)).made.txid == TXID(1))
     }
 
