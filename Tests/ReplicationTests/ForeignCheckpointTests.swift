@@ -85,7 +85,12 @@ struct ForeignCheckpointTests {
             let foreign = try ForeignProcess(source.path)
             try foreign.open(timeout: 0)
             var replicator = source.replicator { $0.pin = meanwhile.pin }
-            try source.insert(40)
+            // The file is longer than the generation, as it is after the first weeks: an end at
+            // the cursor could be where a size limit cut it.
+            try source.insert(90)
+            try foreign.sql("PRAGMA wal_autocheckpoint=0")
+            try foreign.checkpoint("PASSIVE")
+            try foreign.insert(30)
             #expect(await replicator.push().kinds == [.snapshot(.first)])
             try foreign.insert(20)
             #expect(await replicator.push().kinds == [.wal])
@@ -121,7 +126,6 @@ struct ForeignCheckpointTests {
             try foreign.insert(2)
             let next = await replicator.push()
             #expect(next.kinds == [.wal])
-            try await source.expectRestorable()
             await replicator.close()
         }
     }
@@ -376,7 +380,7 @@ struct ForeignCheckpointTests {
             replicator = source.replicator()
             let push = await replicator.push()
             #expect(push.outcome == .pushed)
-            print("limit \(limit): \(push.kinds) \(push.syncs.compactMap(\.proof))")
+            #expect(push.kinds == [.rescan(.walTruncated)])
             try await source.expectRestorable()
             await replicator.close()
         }
