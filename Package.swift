@@ -82,7 +82,10 @@ let package = Package(
         tests("BucketTests", ["Bucket", "LTXCodec", "DurableFiles"]),
         tests(
             "ReplicationTests",
-            ["Replication", "Replica", "SQLiteBridge", "SQLiteWAL", "LTXCodec", "Bucket"]
+            [
+                "Replication", "Replica", "SQLiteBridge", "SQLiteWAL", "LTXCodec", "Bucket",
+                "DurableFiles",
+            ]
         ),
         tests("ReplicaTests", ["Replica", "Bucket", "LTXCodec", "SQLiteBridge", "DurableFiles"]),
         tests("TelemetryTests", ["Telemetry"]),

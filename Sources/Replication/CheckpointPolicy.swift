@@ -31,7 +31,9 @@ public struct CheckpointPolicy: Equatable, Sendable {
     public func isDue(salt: WALSalt, frames: UInt32, hasOtherReaders: Bool) -> Bool {
         guard frames >= threshold else { return false }
         guard let last, last.salt == salt else { return true }
-        if hasOtherReaders { return frames >= last.frames + max(1, threshold / 10) }
+        if hasOtherReaders {
+            return frames > last.frames && frames - last.frames >= max(1, threshold / 10)
+        }
         // A complete one that nothing followed cannot be bettered: the next writer restarts.
         return frames > last.frames || !last.isComplete
     }

@@ -37,11 +37,13 @@ package struct LedgerFile {
     package enum Damage: Error, CustomStringConvertible {
         case header
         case length
+        case entry
 
         package var description: String {
             switch self {
             case .header: "its header is damaged"
             case .length: "it is shorter than its header says"
+            case .entry: "one of its entries is no checksum"
             }
         }
     }
@@ -75,6 +77,8 @@ package struct LedgerFile {
         #if _endian(big)
         for index in checksums.indices { checksums[index] = checksums[index].byteSwapped }
         #endif
+        // The exclusive or over all entries leaves the topmost bit out, which every checksum has.
+        guard checksums.allSatisfy({ $0 == 0 || $0 >> 63 == 1 }) else { throw Damage.entry }
         return Loaded(
             ledger: PageLedger(
                 pageSize: header.integer(UInt32.self, at: 8),

@@ -3,8 +3,8 @@ public import SQLiteWAL
 
 /// Up to where a database has been read.
 public enum Place: Equatable, Sendable {
-    /// Behind a frame of a WAL generation, whose file had this many bytes then.
-    case cursor(WALCursor, walSize: Int64)
+    /// Behind a frame of a WAL generation.
+    case cursor(WALCursor)
     /// There was no WAL, or an empty one: all is in the database file, which looked like this.
     case atRest(FileFingerprint)
     /// Nowhere: what is new must be found by comparing.

@@ -37,9 +37,9 @@ extension Replicator {
         case .unknown:
             return session.state.made.txid == .zero
                 ? try snapshot(session, .first) : try compare(session, .noPlace)
-        case .cursor(let saved, let size):
+        case .cursor(let saved):
             cursor = saved
-            decision = CustodyDecision(try custody.evidence(saved, savedSize: size, in: view))
+            decision = CustodyDecision(try custody.evidence(saved, in: view))
         case .atRest(let database):
             let isUntouched = try session.fingerprint() == database
             decision = CustodyDecision(
@@ -94,7 +94,7 @@ extension Replicator {
         }
         let frames: UInt32
         switch session.state.made.place {
-        case .cursor(let cursor, _): frames = cursor.nextFrame - 1
+        case .cursor(let cursor): frames = cursor.nextFrame - 1
         case .atRest: frames = 0
         case .unknown: return
         }
@@ -130,7 +130,7 @@ extension Replicator {
         let custody = session.custody
         guard scan.commits > 0 else {
             // A generation that holds no commit yet leaves the place where it is.
-            if case .cursor(start, _) = session.state.made.place {
+            if case .cursor(start) = session.state.made.place {
                 custody.reached(frames: start.nextFrame - 1, in: view)
             }
             return nothing(session)
@@ -198,7 +198,7 @@ extension Replicator {
         guard try isStillValid() else { return nil }
         var report = SyncReport()
         report.kind = .wal
-        try session.publish(written, draft, place: .cursor(end, walSize: view.size), &report)
+        try session.publish(written, draft, place: .cursor(end), &report)
         custody.reached(frames: end.nextFrame - 1, in: view)
         return report
     }

@@ -243,7 +243,7 @@ public actor Replicator {
             let frames = (try? session.custody.look())?.index?.maxFrame ?? 0
             return frames >= options.checkpointFrames
         }
-        guard case .cursor(let cursor, _) = session.state.made.place else { return false }
+        guard case .cursor(let cursor) = session.state.made.place else { return false }
         return session.policy.isDue(
             salt: cursor.salt,
             frames: cursor.nextFrame - 1,
@@ -273,7 +273,7 @@ public actor Replicator {
             let report = try sync(session)
             if report.kind != .nothing { syncs.append(report) }
         }
-        if case .cursor(let cursor, _) = session.state.made.place {
+        if case .cursor(let cursor) = session.state.made.place {
             session.policy.attempted(
                 salt: cursor.salt,
                 frames: cursor.nextFrame - 1,

@@ -28,6 +28,13 @@ public struct ReplicatorState: Equatable, Sendable {
         /// Which file: an attempt that failed may have left another one under the name.
         public var fileChecksum: Checksum
         public var made: Made
+
+        public init(level: Int, name: LTXFileName, fileChecksum: Checksum, made: Made) {
+            self.level = level
+            self.name = name
+            self.fileChecksum = fileChecksum
+            self.made = made
+        }
     }
 
     /// The newest file that a bucket took: its TXID, and its checksum to know it again by.

@@ -52,7 +52,7 @@ public struct ReplicatorStatus: Sendable {
         switch state.made.place {
         case .unknown: break
         case .atRest: status.place = "at-rest"
-        case .cursor(let cursor, _):
+        case .cursor(let cursor):
             status.place = "cursor"
             status.framesRead = cursor.nextFrame - 1
         }

@@ -24,7 +24,7 @@ struct Draft {
 extension Session {
     /// Database size in pages at the place; 0 where it is not known.
     var commit: UInt32 {
-        if case .cursor(let cursor, _) = state.made.place { return cursor.commit }
+        if case .cursor(let cursor) = state.made.place { return cursor.commit }
         if case .success(let ledger) = ledger() { return ledger.commit }
         return 0
     }
@@ -39,7 +39,7 @@ extension Session {
 
     /// Where one stands after all pages of a source.
     func place(of source: SourcePages) throws -> Place {
-        if let end = source.end { return .cursor(end, walSize: source.view.size) }
+        if let end = source.end { return .cursor(end) }
         return try placeAtRest() ?? .unknown
     }
 
@@ -61,7 +61,7 @@ extension Session {
     /// Whether a source shows the database exactly as it is at the state's place.
     func isAtPlace(_ source: SourcePages) throws -> Bool {
         switch (state.made.place, source.end) {
-        case (.cursor(let cursor, _), let end?):
+        case (.cursor(let cursor), let end?):
             cursor.salt == end.salt && cursor.nextFrame == end.nextFrame
         case (.atRest(let database), nil):
             try fingerprint() == database

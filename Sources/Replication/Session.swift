@@ -27,7 +27,7 @@ final class Session {
     private var loadedLedger: PageLedger?
     /// The last change of the ledger's file did not fail half-way.
     private var ledgerFileIsWhole = true
-    private let claim: FileLock
+    private var claim: FileLock?
 
     /// Opens everything, in an order in which a failure leaves nothing changed.
     ///
@@ -68,8 +68,10 @@ final class Session {
         }
     }
 
+    /// Lets everything go, whoever still has a reference.
     func close() {
         custody.close()
+        claim = nil
     }
 
     private func loadState(_ notes: inout [String]) throws -> ReplicatorState? {

@@ -196,7 +196,7 @@ public enum SourceCheck {
         guard let state = try? StateFile(path: meta.statePath).load(), state.making == nil,
             let acknowledged = state.acknowledged[bucket.address.description],
             acknowledged.txid == state.made.txid,
-            case .cursor(let cursor, _) = state.made.place, cursor.nextFrame > 1
+            case .cursor(let cursor) = state.made.place, cursor.nextFrame > 1
         else { return nil }
         let view = try custody.look()
         guard view.indexMatches, view.header?.salt == cursor.salt,
@@ -247,7 +247,7 @@ extension Replicator {
         let push = await push()
         guard push.outcome.isSuccess, let session = self.session else { return (push, nil) }
         let frames: UInt32
-        if case .cursor(let cursor, _) = session.state.made.place {
+        if case .cursor(let cursor) = session.state.made.place {
             frames = cursor.nextFrame - 1
         } else {
             frames = 0

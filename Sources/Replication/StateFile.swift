@@ -9,7 +9,7 @@ import SQLiteWAL
 /// lineage 6f1c…
 /// database 2049 131077
 /// highest 000000000000002a
-/// made 000000000000002a 9c3e… cursor 2671382978 193810064 7 le 121 1545577424 201 4096 187032 494432
+/// made 000000000000002a 9c3e… cursor 2671382978 193810064 7 le 121 1545577424 201 4096 187032
 /// acknowledged 000000000000002a 8c1b… /var/backups/health
 /// streak 0
 /// crc 4d0f…
@@ -92,14 +92,14 @@ package struct StateFile {
         switch place {
         case .unknown: return "unknown"
         case .atRest(let database): return "at-rest \(text(of: database))"
-        case .cursor(let cursor, let walSize):
+        case .cursor(let cursor):
             let numbers: [UInt32] = [
                 cursor.nextFrame, cursor.checksum.s1, cursor.checksum.s2, cursor.pageSize,
                 cursor.commit,
             ]
             return "cursor \(cursor.salt.salt1) \(cursor.salt.salt2) \(cursor.sequence) "
                 + (cursor.bigEndianChecksums ? "be " : "le ")
-                + numbers.map { String($0) }.joined(separator: " ") + " \(walSize)"
+                + numbers.map { String($0) }.joined(separator: " ")
         }
     }
 
@@ -240,10 +240,8 @@ package struct StateFile {
                 guard rest.count == 1, let database = fingerprint(rest[0]) else { return nil }
                 return .atRest(database)
             case "cursor":
-                guard rest.count == 10, rest[3] == "le" || rest[3] == "be",
-                    let walSize = Int64(rest[9])
-                else { return nil }
-                let numbers = (rest[..<3] + rest[4..<9]).compactMap { UInt32($0) }
+                guard rest.count == 9, rest[3] == "le" || rest[3] == "be" else { return nil }
+                let numbers = (rest[..<3] + rest[4...]).compactMap { UInt32($0) }
                 guard numbers.count == 8, numbers[3] > 0, WALHeader.isPageSize(numbers[6]) else {
                     return nil
                 }
@@ -256,8 +254,7 @@ package struct StateFile {
                         nextFrame: numbers[3],
                         checksum: WALChecksum(s1: numbers[4], s2: numbers[5]),
                         commit: numbers[7]
-                    ),
-                    walSize: walSize
+                    )
                 )
             default:
                 return nil

@@ -151,13 +151,8 @@ final class WALCustody {
     }
 
     /// Collects what is known about the way from a cursor to what a view shows.
-    func evidence(_ cursor: WALCursor, savedSize: Int64, in view: View) throws -> WALEvidence {
-        var evidence = WALEvidence(
-            header: view.evidence,
-            cursor: cursor,
-            savedSize: savedSize,
-            size: view.size
-        )
+    func evidence(_ cursor: WALCursor, in view: View) throws -> WALEvidence {
+        var evidence = WALEvidence(header: view.evidence, cursor: cursor, size: view.size)
         evidence.indexIsEmpty = view.index?.maxFrame == 0
         evidence.commitsCounted = counted(in: view)
         if let pin, pin.salt == cursor.salt { evidence.pinnedFrames = pin.frames }
@@ -303,6 +298,8 @@ final class WALCustody {
     private func releasePin() throws {
         guard let pin else { return }
         self.pin = nil
+        // The next one is younger than the place.
+        restIsPinned = false
         try readers[pin.reader].endRead()
     }
 

@@ -17,8 +17,7 @@ public struct WALEvidence: Equatable, Sendable {
 
     public var header: Header
     public var cursor: WALCursor
-    /// Bytes of the WAL when the cursor was saved, and now.
-    public var savedSize: Int64
+    /// Bytes of the WAL now.
     public var size: Int64
     /// The frame before the cursor carries the cursor's salts and checksum.
     public var holdsCursor: Bool
@@ -43,7 +42,6 @@ public struct WALEvidence: Equatable, Sendable {
     public init(
         header: Header,
         cursor: WALCursor,
-        savedSize: Int64 = 0,
         size: Int64 = 0,
         holdsCursor: Bool = false,
         continuesChain: Bool = false,
@@ -56,7 +54,6 @@ public struct WALEvidence: Equatable, Sendable {
         self.header = header
         self.indexIsEmpty = indexIsEmpty
         self.cursor = cursor
-        self.savedSize = savedSize
         self.size = size
         self.holdsCursor = holdsCursor
         self.continuesChain = continuesChain
@@ -139,16 +136,12 @@ public enum CustodyDecision: Equatable, Sendable {
             return .lost(.restartedPastCursor)
         }
         if evidence.continuesChain { return .restartedWithLeftovers }
-        // A file that ends at the cursor may have been cut there (journal_size_limit) after more
-        // had been appended, unless it was no longer when the cursor was saved. One that ends
-        // inside the next frame proves nothing: a limit cuts at the same place each time.
-        if evidence.size == evidence.cursor.offset {
-            return evidence.size == evidence.savedSize
-                ? .restarted(.leftovers) : .lost(.walTruncated)
-        }
-        var next = evidence.cursor
-        next.nextFrame += 1
-        return evidence.size < next.offset ? .lost(.walTruncated) : .restarted(.leftovers)
+        // A file that ends before a whole frame could stand there may have been cut after more
+        // had been appended. That it was no longer when the cursor was saved would prove nothing:
+        // journal_size_limit cuts at the same place after each restart.
+        let frameSize = Int64(WALFrameHeader.size) + Int64(evidence.cursor.pageSize)
+        return evidence.size - evidence.cursor.offset < frameSize
+            ? .lost(.walTruncated) : .restarted(.leftovers)
     }
 }
 
