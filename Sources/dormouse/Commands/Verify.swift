@@ -19,6 +19,7 @@ extension Command {
         ],
         options: [CommonOptions.json],
         examples: [Example("verify app.db /var/backups/app", "say which pages differ")],
+        exitCodes: [.done, .failed, .usage, .refused, .tryAgain],
         body: verifyDatabase
     )
 
