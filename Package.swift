@@ -94,6 +94,10 @@ let package = Package(
         tests("ConfigurationTests", ["Configuration", "Bucket", "Collector"]),
         tests("CommandLineKitTests", ["CommandLineKit", "Configuration", "Bucket"]),
         tests(
+            "CommandLineTests",
+            ["Bucket", "LTXCodec", "Replica", "Replication", "SQLiteBridge", "Telemetry"]
+        ),
+        tests(
             "InteropTests",
             ["Replication", "Replica", "SQLiteBridge", "Bucket", "LTXCodec"]
         ),

@@ -8,14 +8,30 @@ public struct Program: Sendable {
     /// One line that says what it is.
     public let summary: String
     public let commands: [Command]
+    private let exitCode: @Sendable (any Error) -> ExitCode
 
-    public init(name: String, version: String, summary: String, commands: [Command]) {
+    /// Declares a program.
+    ///
+    /// - Parameters:
+    ///   - name: What it is called by.
+    ///   - version: What `--version` prints.
+    ///   - summary: One line, without a full stop.
+    ///   - commands: Its verbs; each name once.
+    ///   - exitCode: How a command ends that throws an error of another kind than ours.
+    public init(
+        name: String,
+        version: String,
+        summary: String,
+        commands: [Command],
+        exitCode: @escaping @Sendable (any Error) -> ExitCode = { _ in .failed }
+    ) {
         let names = commands.map(\.name)
         precondition(Set(names).count == names.count, "a verb is registered twice")
         self.name = name
         self.version = version
         self.summary = summary
         self.commands = commands
+        self.exitCode = exitCode
     }
 
     /// What a command line asks for.
@@ -109,7 +125,7 @@ public struct Program: Sendable {
             try? console.out.flush()
             let failure = error as? CommandFailure
             console.complain("\(name): \(failure?.description ?? "\(error)")")
-            return failure?.code ?? .failed
+            return failure?.code ?? exitCode(error)
         }
     }
 

@@ -23,6 +23,7 @@ extension Program {
             .restore,
             .verify,
             .status,
-        ]
+        ],
+        exitCode: ExitCode.init(ending:)
     )
 }

@@ -25,7 +25,7 @@ extension Command {
                 "the last state before a moment"
             ),
         ],
-        exitCodes: [.done, .failed, .usage],
+        exitCodes: [.done, .failed, .usage, .refused, .tryAgain],
         body: restoreDatabase
     )
 
@@ -103,6 +103,12 @@ extension Command {
         do {
             summary = try await restore.run(progress: progress.update)
             progress.finish()
+        } catch RestoreError.exists(let paths) {
+            progress.abandon()
+            throw CommandFailure(
+                "\(paths.joined(separator: ", ")) \(paths.count == 1 ? "exists" : "exist"): "
+                    + "move away what you need, or overwrite with --force"
+            )
         } catch {
             progress.abandon()
             throw error

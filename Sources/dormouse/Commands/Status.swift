@@ -21,6 +21,7 @@ extension Command {
             Example("status app.db", "the device's side"),
             Example("status /var/backups/app --json", "the bucket's side, for a program"),
         ],
+        exitCodes: [.done, .failed, .usage, .refused],
         body: showStatus
     )
 
@@ -89,6 +90,9 @@ extension Command {
 
     private static func bucketStatus(_ address: String) async throws -> [JSONValue.Member] {
         let bucket = try bucket(address)
+        if case .directory(let path) = bucket.address, try FileStatus.of(path) == nil {
+            throw CommandFailure("\(path): there is neither a database nor a bucket")
+        }
         let files = try await bucket.listAll()
         let head = files.map(\.maxTXID).max() ?? .zero
         return [

@@ -21,6 +21,7 @@ extension Command {
         ],
         options: [fastOption, CommonOptions.json],
         examples: [Example("verify app.db /var/backups/app", "say which pages differ")],
+        exitCodes: [.done, .failed, .usage, .refused, .tryAgain],
         body: verifyDatabase
     )
 
