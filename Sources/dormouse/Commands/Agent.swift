@@ -17,7 +17,7 @@ extension Command {
             """,
         options: [
             configOption, databaseOption, toOption, sourceOption, speedOption, flushOption,
-            intervalOption, levelOption,
+            intervalOption, CommonOptions.checkpointPages, CommonOptions.pin, levelOption,
         ],
         examples: [
             Example("agent --config /etc/dormouse/agent.yml", "as a service does"),
@@ -90,7 +90,8 @@ extension Command {
             arguments[databaseOption] != nil || arguments[toOption] != nil
             || arguments[sourceOption] != nil || arguments[speedOption] != nil
             || arguments[flushOption] != nil || arguments[intervalOption] != nil
-            || arguments[levelOption] != nil
+            || arguments[CommonOptions.checkpointPages] != nil
+            || arguments[CommonOptions.pin] != nil || arguments[levelOption] != nil
         if let path = arguments[configOption] {
             guard !isInline else {
                 throw UsageError("--config excludes the other options", hint: hint)
@@ -108,6 +109,12 @@ extension Command {
         var config = AgentConfig(database: Path.canonical(database), destination: address)
         if let interval = arguments[flushOption] { config.collector.flushInterval = interval }
         if let interval = arguments[intervalOption] { config.push.interval = interval }
+        if let pages = arguments[CommonOptions.checkpointPages] {
+            config.checkpoint.pages = Int(pages)
+        }
+        if let mode = arguments[CommonOptions.pin] {
+            config.checkpoint.pin = mode == .hold ? .hold : .yield
+        }
         if let level = arguments[levelOption] { config.log.level = level }
         let speed = arguments[speedOption] ?? 1
         config.collector.speed = speed
