@@ -52,6 +52,9 @@ public func runProcess(
     let input = try ScratchFile(holding: stdin)
     let output = try ScratchFile()
     let errors = try ScratchFile()
+    // By hand: a Process that has ended can keep its handles for ever, and a thousand of them are
+    // more than Foundation's own select() can take.
+    defer { for file in [input, output, errors] { try? file.handle.close() } }
 
     let child = Child()
     child.process.executableURL = executable
