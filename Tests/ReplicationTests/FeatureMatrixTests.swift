@@ -43,7 +43,7 @@ private enum Feature: String, CaseIterable, Sendable {
         case 8 where self == .fullText: return "INSERT INTO f(f) VALUES ('optimize')"
         case 9 where self == .migrations:
             return
-                "CREATE INDEX IF NOT EXISTS i\(round) ON f(b); DROP INDEX IF EXISTS i\(round - 2)"
+                "CREATE INDEX IF NOT EXISTS i\(round) ON f(b); DROP INDEX IF EXISTS i\(abs(round - 2))"
         case 9 where round % 4 == 3: return "VACUUM"
         default: return "UPDATE t SET v = randomblob(50) WHERE id = \(number % 20)"
         }

@@ -239,6 +239,7 @@ struct ForeignCheckpointTests {
             for name in ["a", "b"] { try foreign.open(name) }
             // The file is longer than any generation to come.
             try foreign.insert(100, on: "a")
+            try foreign.checkpoint("PASSIVE", on: "a")
             for round in 0..<6 {
                 try foreign.insert(20, on: ["b", "a"][round % 2])
                 var replicator = source.replicator()

@@ -116,8 +116,11 @@ extension Process {
         sigemptyset(&none)
         pthread_sigmask(SIG_SETMASK, &none, &before)
         defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
-        try run()
+        // Foundation's own `run()` crashes now and then when two threads are in it.
+        try Self.oneAtATime.withLock { _ in try run() }
     }
+
+    private static let oneAtATime = Mutex(())
 }
 
 /// The process we started, and the right to kill it, from any thread.
