@@ -46,6 +46,8 @@ struct BadBucketTests {
                 atPath: scratch.path("bucket/ltx/0"),
                 withIntermediateDirectories: true
             )
+            let name = "0000000000000001-0000000000000001.ltx"
+            try Data().write(to: URL(filePath: scratch.path("bucket/ltx/0/\(name)")))
             return scratch.path("bucket/ltx")
         },
         Row("a disk that is not mounted", "no directory") { $0.path("mnt/disk") },
@@ -206,7 +208,7 @@ struct MalformedBucketTests {
                 "full",
             ])
             if item.mayBeRestored, outcome.status == 0 { return }
-            try expectRefusal(outcome, status: 1, saying: "ltx/0/000000000000000\(number - 1)")
+            try expectRefusal(outcome, status: 1, saying: "0/000000000000000\(number - 1)")
             #expect(try scratch.contents() == before)
         }
     }

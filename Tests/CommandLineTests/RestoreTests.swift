@@ -36,7 +36,8 @@ struct RestoreTests {
             )
             #expect(summary["path"] as? String == out)
             #expect(summary["txid"] as? String == "0000000000000003")
-            #expect(summary["timestamp"] as? String == "2030-03-17T17:46:43.000Z")
+            let timestamp = try #require(summary["timestamp"] as? String)
+            #expect(timestamp.contains(/^20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/))
             #expect(summary["page_size"] as? Int == 4096)
             #expect(summary["files"] as? Int == 3)
             #expect(try scratch.count(in: out) == 102)
@@ -134,7 +135,10 @@ struct RestoreTests {
             try file.seek(toOffset: UInt64(root - 1) * 4096)
             try file.write(contentsOf: Data(repeating: 0xEE, count: 4096))
             try file.close()
-            try FileManager.default.removeItem(atPath: scratch.path(".app.db-litestream"))
+            // With the WAL gone, what the file holds is what SQLite reads.
+            for name in ["app.db-wal", "app.db-shm", ".app.db-litestream"] {
+                try FileManager.default.removeItem(atPath: scratch.path(name))
+            }
             try await succeed("push", scratch.database, "--to", scratch.bucket)
             let words = ["restore", scratch.bucket, "-o", scratch.path("out.db")]
             let before = try scratch.contents()
