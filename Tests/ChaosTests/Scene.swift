@@ -34,6 +34,10 @@ final class Scene {
     var rescans: [LogRecord] { pushes.filter { $0["sync_kind"] == "rescan" } }
     /// The longest time that a checkpoint held writers up, in microseconds.
     var longestLock: Int { pushes.map { $0.number("lock_usec") }.max() ?? 0 }
+    var medianLock: Int {
+        let locks = pushes.filter { $0["lock_usec"] != nil }.map { $0.number("lock_usec") }.sorted()
+        return locks.isEmpty ? 0 : locks[locks.count / 2]
+    }
     var checkpoints: Int { pushes.count { $0["lock_usec"] != nil } }
 
     /// How often each reason for a rescan was given.
@@ -136,7 +140,10 @@ final class Scene {
     /// - Parameters:
     ///   - count: SQL for the number of rows.
     ///   - integrity: Also an `integrity_check` of the result.
+    ///   - comment: Where in the schedule this is.
+    ///   - sourceLocation: Of the caller.
     /// - Returns: The rows that both have.
+    /// - Throws: When either side cannot be read.
     @discardableResult
     func expectRestored(
         counting count: String,
