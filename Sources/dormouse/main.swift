@@ -1,8 +1,10 @@
 import CommandLineKit
 import Glibc
 
-let status = await Program.dormouse.run(
-    Array(CommandLine.arguments.dropFirst()),
-    console: .standard()
-)
+let status = MainThread().run {
+    await Program.dormouse.run(
+        Array(CommandLine.arguments.dropFirst()),
+        console: .standard()
+    )
+}
 exit(status.rawValue)

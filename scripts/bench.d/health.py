@@ -23,6 +23,7 @@ FLUSH_ROWS = FLUSH_SECONDS * len(STREAMS)
 FLUSHES_A_DAY = 86_400 // FLUSH_SECONDS
 FIRST_SECOND = 1_735_689_600  # 2025-01-01 00:00:00 UTC
 DEVICE = 1
+BUSY_TIMEOUT_MS = 30_000
 
 SCHEMA = """
 CREATE TABLE heart_rate (
@@ -190,29 +191,37 @@ def build(path, profile, seed, progress=lambda done: None):
     }
 
 
+def connect(path, wal):
+    """The application's connection; appends to `wal` how many frames each commit leaves there."""
+    connection = apsw.Connection(path)
+    connection.set_busy_timeout(BUSY_TIMEOUT_MS)
+    execute_all(connection, "PRAGMA synchronous = NORMAL; PRAGMA cache_size = -8192")
+    # This takes the place of SQLite's own hook, which is the one that checkpoints.
+    connection.set_wal_hook(lambda _connection, _database, frames: wal.append(frames) or 0)
+    return connection
+
+
 def write(path, profile, seed):
     """The application: keeps its connection open and obeys commands on standard input.
 
-    `step N` commits N flushes and answers with a line of JSON; `checkpoint` empties the WAL into
-    the database; the end of input closes the connection.
+    `step N` commits N flushes and answers with a line of JSON; `truncate N` empties the WAL into
+    the database, waiting N milliseconds for others at most; `reopen` closes the connection and
+    opens another one; the end of input closes it for good.
     """
-    connection = apsw.Connection(path)
-    connection.set_busy_timeout(30_000)
-    execute_all(connection, "PRAGMA synchronous = NORMAL; PRAGMA cache_size = -8192")
-    # Frames in the WAL after each commit. This takes the place of SQLite's own hook, which is the
-    # one that checkpoints.
+    # Frames in the WAL after each commit.
     wal = []
-    connection.set_wal_hook(lambda _connection, _database, frames: wal.append(frames) or 0)
+    connection = connect(path, wal)
     health = Health(connection, profile, seed)
     newest = connection.execute("SELECT max(newest) FROM daily_summary").get
     flush = (newest + 1 - FIRST_SECOND) // FLUSH_SECONDS
     reply = {"ready": True}
     while True:
         print(json.dumps(reply), flush=True)
-        command, _, count = sys.stdin.readline().partition(" ")
-        if not command.strip():
+        command, *arguments = sys.stdin.readline().split() or [""]
+        if not command:
             break
-        if command.strip() == "step":
+        if command == "step":
+            (count,) = arguments
             before = connection.execute("PRAGMA page_count").get
             frames = []
             for _ in range(int(count)):
@@ -230,9 +239,21 @@ def write(path, profile, seed):
                 "commits": len(frames),
                 "grown": connection.execute("PRAGMA page_count").get - before,
             }
-        elif command.strip() == "checkpoint":
+        elif command == "truncate":
+            connection.set_busy_timeout(int(arguments[0]))
+            started = time.monotonic()
             busy, log, done = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-            reply = {"busy": busy, "log": log, "checkpointed": done}
+            reply = {
+                "seconds": time.monotonic() - started,
+                "busy": busy,
+                "log": log,
+                "checkpointed": done,
+            }
+            connection.set_busy_timeout(BUSY_TIMEOUT_MS)
+        elif command == "reopen":
+            connection.close()
+            reply = {"wal": os.path.exists(f"{path}-wal")}
+            connection = health.connection = connect(path, wal)
         else:
             raise ValueError(f"unknown command {command!r}")
     connection.close()

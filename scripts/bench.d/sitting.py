@@ -1,69 +1,75 @@
-"""One sitting: the same work done by every contestant in turn, and what each run cost."""
+"""One sitting: the same work done by every contestant in turn, and what each run cost.
 
-import dataclasses
+A run is a dictionary of figures: times in seconds, sizes in bytes, the rest counts.
+"""
+
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
 import sys
+from dataclasses import dataclass
+
+import health
+from resident import BenchError, Resident
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
-class BenchError(Exception):
-    """Something that keeps the benchmark from going on, in one line."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Run:
-    """What one run cost. Times in seconds, the rest in bytes or counts."""
-
-    wall: float
-    cpu: float  # user and system
-    peak: int  # resident memory
-    written: int  # what the process dirtied on disk
-    waits: int  # voluntary context switches
-    shipped: int = 0  # size of the files that it made: new or changed ones in the bucket, a copy
-    files: int = 0  # how many those are
-
-
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Contestant:
-    """A program under test. `{db}`, `{to}` and `{out}` stand for the paths it is given."""
+    """A program under test: its commands.
+
+    `{db}`, `{to}` and `{out}` stand for the paths it is given, `{interval}` and `{pin}` for how a
+    resident shall behave, `{config}` for a configuration of Litestream that says the same.
+    """
 
     name: str
     push: str
     restore: str
+    resident: str
 
 
 class Side:
     """A contestant's own copy of the database, the application that writes it, and its bucket."""
 
-    def __init__(self, contestant, sitting):
-        self.name = contestant.name
+    def __init__(self, name, sitting, contestant=None, base=None, shape_arguments=None):
+        self.name = name
         self.contestant = contestant
         self.sitting = sitting
-        self.home = os.path.join(sitting.work, "sides", contestant.name)
+        self.base = base or sitting.base
+        self.shape_arguments = shape_arguments or sitting.shape_arguments
+        self.home = os.path.join(sitting.work, "sides", name.replace(" ", "-"))
         self.database = os.path.join(self.home, "health.sqlite")
         self.bucket = os.path.join(self.home, "bucket")
         self.output = os.path.join(self.home, "restored.sqlite")
+        self.image = os.path.join(self.home, "image.sqlite")
         self.writer = None
+
+    # The application
 
     def start(self):
         """Begins anew: a fresh copy of the database, the application open, no bucket."""
         self.stop()
         os.makedirs(self.home)
-        shutil.copyfile(self.sitting.base, self.database)
-        sync_file(self.database)
+        copy(self.base, self.database)
         self.writer = subprocess.Popen(
             [sys.executable, os.path.join(HERE, "health.py"), "write", self.database]
-            + self.sitting.shape_arguments,
+            + self.shape_arguments,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
         )
         self.answer()
+
+    def need(self):
+        """Makes sure that the application runs and that its database has been pushed once."""
+        if not self.writer:
+            self.start()
+        if self.contestant and not inventory(self.bucket):
+            self.push()
 
     def stop(self):
         if self.writer:
@@ -88,24 +94,50 @@ class Side:
         """Lets the application commit that many flushes; its connection stays open."""
         self.sitting.steps.append(self.ask(f"step {commits}") | {"asked": commits})
 
+    def truncate(self, patience_ms=health.BUSY_TIMEOUT_MS):
+        """The application's own checkpoint; how long it took and whether it was refused."""
+        return self.ask(f"truncate {patience_ms}")
+
+    def checkpoint(self):
+        """The application's own checkpoint, which must succeed."""
+        result = self.truncate()
+        if result["busy"]:
+            raise BenchError(f"somebody still holds {self.name}'s database: {result}")
+
+    def close_last(self):
+        """Closes the database as SQLite does by default, which must delete the WAL; opens it."""
+        if self.ask("reopen")["wal"]:
+            raise BenchError(f"somebody still has {self.name}'s database open")
+
+    # The contestant
+
     def push(self):
         before = inventory(self.bucket)
         run = self.sitting.measure(self.contestant.push, db=self.database, to=self.bucket)
-        after = inventory(self.bucket)
-        if not after:
+        if not inventory(self.bucket):
             raise BenchError(f"{self.name} exited with status 0 and left no file in its bucket")
-        new = [name for name, state in after.items() if before.get(name) != state]
-        return dataclasses.replace(
-            run, files=len(new), shipped=sum(after[name][0] for name in new)
-        )
+        return run | self.shipped_since(before)
 
-    def restore(self):
+    def shipped_since(self, before):
+        """Number and bytes of the files that are new in the bucket, and pages on level 0."""
+        after = inventory(self.bucket)
+        new = [name for name, state in after.items() if before.get(name) != state]
+        level0 = os.path.join(self.bucket, "ltx", "0")
+        pages = self.sitting.ltx_pages([name for name in new if os.path.dirname(name) == level0])
+        return {
+            "shipped": sum(after[name][0] for name in new),
+            "files": len(new),
+            "pages": pages,
+        }
+
+    def restore(self, template=None):
         """Restores into a new file, which stays until `forget_output`."""
         self.forget_output()
-        run = self.sitting.measure(self.contestant.restore, to=self.bucket, out=self.output)
+        template = template or self.contestant.restore
+        run = self.sitting.measure(template, to=self.bucket, out=self.output)
         if not os.path.exists(self.output):
             raise BenchError(f"{self.name} exited with status 0 and restored nothing")
-        return dataclasses.replace(run, files=1, shipped=os.path.getsize(self.output))
+        return run | {"shipped": os.path.getsize(self.output), "files": 1}
 
     def forget_output(self):
         for suffix in ("", "-wal", "-shm", "-journal"):
@@ -117,9 +149,7 @@ class Side:
 
         Header fields that tell the journal mode and how often it was opened may differ.
         """
-        result = self.ask("checkpoint")
-        if result["busy"]:
-            raise BenchError(f"somebody still holds {self.name}'s database: {result}")
+        self.checkpoint()
         size = os.path.getsize(self.database)
         if os.path.getsize(self.output) != size:
             raise BenchError(
@@ -135,6 +165,72 @@ class Side:
                     raise BenchError(f"{self.name} restored other bytes near offset {offset}")
                 offset += len(expected)
 
+    def resident(self, interval="1s", pin="hold"):
+        """Starts the contestant as a resident process and waits until it has come to rest."""
+        config = os.path.join(self.home, "litestream.yml")
+        with open(config, "w") as file:
+            # YAML is a superset of JSON. Without compaction, which Litestream's own timetable
+            # would start in the middle of a measurement.
+            replica = {"url": f"file://{self.bucket}", "sync-interval": interval}
+            database = {
+                "path": self.database,
+                "monitor-interval": interval,
+                "replica": replica,
+            }
+            json.dump({"levels": [{"interval": "24h"}], "dbs": [database]}, file)
+        command = self.sitting.command(
+            self.contestant.resident,
+            db=self.database,
+            to=self.bucket,
+            interval=interval,
+            pin=pin,
+            config=config,
+        )
+        resident = Resident(command, self.bucket, os.path.join(self.home, "resident.log"))
+        try:
+            resident.settle()
+            # Litestream comes to rest only with the first commit after a snapshot.
+            self.step(1)
+            resident.settle()
+        except BaseException:
+            resident.stop()
+            raise
+        return resident
+
+    # The judges
+
+    def take_image(self):
+        """Keeps a copy of the database for the judges; the WAL must be empty."""
+        self.checkpoint()
+        copy(self.database, self.image)
+
+    def judge(self):
+        """Lets sqlite3_rsync bring the image up to date; its run, with the pages it sent."""
+        run = self.sitting.measure(
+            "{sqlite3_rsync} {db} {image} -vvv", db=self.database, image=self.image
+        )
+        found = re.search(r"page updates: ([0-9,]+)", self.sitting.output())
+        if not found:
+            raise BenchError("sqlite3_rsync does not tell how many pages it sent")
+        return run | {"pages": int(found[1].replace(",", ""))}
+
+    def differing(self):
+        """Pages that differ from the image, and their bytes once packed; the WAL is emptied."""
+        self.checkpoint()
+        self.sitting.measure(
+            "{floor} differ {image} {db}", db=self.database, image=self.image
+        )
+        found = json.loads(self.sitting.output())
+        return {"differing_pages": found["pages"], "differing": found["bytes"]}
+
+    def forget_old_snapshots(self):
+        """Deletes all but the newest file of a database's size, of which there would be many."""
+        large = os.path.getsize(self.database) / 4
+        for folder, _, names in os.walk(self.home):
+            files = [os.path.join(folder, name) for name in sorted(names) if name.endswith(".ltx")]
+            for path in [path for path in files if os.path.getsize(path) > large][:-1]:
+                os.remove(path)
+
 
 class Sitting:
     """The contestants side by side, with the tools and places that they share."""
@@ -143,18 +239,25 @@ class Sitting:
         self.work = work
         self.base = base
         self.shape_arguments = shape_arguments
-        self.sides = [Side(contestant, self) for contestant in contestants]
+        self.sides = [Side(contestant.name, self, contestant) for contestant in contestants]
         self.programs = programs
         self.steps = []
+        self.others = []
+
+    def other_side(self, name, **arguments):
+        """One more copy of a database, closed with the sitting."""
+        side = Side(name, self, **arguments)
+        self.others.append(side)
+        return side
+
+    def command(self, template, **places):
+        return [word.format(**self.programs, **places) for word in shlex.split(template)]
 
     def measure(self, template, **places):
         """Runs a command to its end, below a small process of its own, and says what it cost."""
-        command = [
-            word.format(**self.programs, **places) for word in shlex.split(template)
-        ]
+        command = self.command(template, **places)
         result = os.path.join(self.work, "result.json")
-        log = os.path.join(self.work, "output.log")
-        with open(log, "wb") as output:
+        with open(self.log, "wb") as output:
             status = subprocess.run(
                 [self.programs["measure"], result] + command,
                 stdin=subprocess.DEVNULL,
@@ -162,26 +265,42 @@ class Sitting:
                 stderr=subprocess.STDOUT,
             ).returncode
         if status != 0:
-            with open(log, errors="replace") as file:
-                tail = "".join(file.readlines()[-5:]).strip()
+            tail = "".join(self.output().splitlines(keepends=True)[-5:]).strip()
             raise BenchError(f"status {status} of: {shlex.join(command)}\n{tail}")
         with open(result) as file:
             cost = json.load(file)
-        return Run(
-            wall=cost["wall_ns"] / 1e9,
-            cpu=(cost["user_us"] + cost["system_us"]) / 1e6,
-            peak=cost["peak_kib"] * 1024,
-            written=cost["written_blocks"] * 512,
-            waits=cost["waits"],
-        )
+        return {
+            "wall": cost["wall_ns"] / 1e9,
+            "cpu": (cost["user_us"] + cost["system_us"]) / 1e6,
+            "peak": cost["peak_kib"] * 1024,
+            "written": cost["written_blocks"] * 512,
+        }
+
+    @property
+    def log(self):
+        return os.path.join(self.work, "output.log")
+
+    def output(self):
+        """What the last command that was measured printed."""
+        with open(self.log, errors="replace") as file:
+            return file.read()
+
+    def ltx_pages(self, paths):
+        """How many pages some LTX files hold together."""
+        if not paths:
+            return 0
+        command = [self.programs["dormouse"], "ltx", "info", "--json"] + paths
+        result = subprocess.run(command, capture_output=True, text=True, check=True)
+        return sum(file["pages"] for file in json.loads(result.stdout))
 
     def yardstick(self, template, source):
         """Measures a plain tool that turns `{source}` into `{product}`, which is removed."""
         product = os.path.join(self.work, "product")
         run = self.measure(template, source=source, product=product)
-        size = os.path.getsize(product)
-        os.remove(product)
-        return dataclasses.replace(run, shipped=size, files=1)
+        if os.path.exists(product):
+            run |= {"shipped": os.path.getsize(product), "files": 1}
+            os.remove(product)
+        return run
 
     def compressed(self, source):
         """The file as `lz4 -1` packs it, made once."""
@@ -191,13 +310,14 @@ class Sitting:
         return product
 
     def close(self):
-        for side in self.sides:
+        for side in self.sides + self.others:
             side.stop()
         shutil.rmtree(os.path.join(self.work, "sides"), ignore_errors=True)
 
 
-def sync_file(path):
-    with open(path, "rb") as file:
+def copy(source, target):
+    shutil.copyfile(source, target)
+    with open(target, "rb") as file:
         os.fsync(file.fileno())
 
 

@@ -18,7 +18,7 @@ peer_pins=(
 # Debian packages, by what needs them.
 packages_to_build=(libsqlite3-dev liblz4-dev libsystemd-dev libyaml-dev pkg-config)
 packages_to_test=(sqlite3 python3 python3-venv shellcheck)
-packages_to_bench=(sqlite3 python3 python3-venv lz4)
+packages_to_bench=(sqlite3 python3 python3-venv lz4 gcc libc6-dev)
 
 project=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd -P)
 venv=$project/.venv
