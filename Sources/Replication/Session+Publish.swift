@@ -193,6 +193,8 @@ extension Session {
             try written.file.publish()
         } catch {
             state.making = nil
+            // It may have its name already, and without a state that says so it would be a riddle.
+            try? DurableFiles.remove(meta.path(level: draft.level, name: draft.name))
             throw error
         }
         state.making = nil
