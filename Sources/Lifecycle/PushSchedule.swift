@@ -21,6 +21,8 @@ public struct PushSchedule: Equatable, Sendable {
 
     public enum Result: Sendable {
         case succeeded, retryable, unavailable
+        /// A success, but a commit was on its way whose end no event will tell.
+        case commitPending(shipped: Bool)
     }
 
     private enum State: Equatable {
@@ -37,6 +39,8 @@ public struct PushSchedule: Equatable, Sendable {
     private var lastStart: Instant?
     /// Retryable failures in a row.
     private var failures = 0
+    /// Looks in vain at a pending commit, in a row.
+    private var looks = 0
 
     /// Starts with a push that is due at once.
     public init(interval: Duration, retryCap: Duration = .seconds(60), now: Instant) {
@@ -84,8 +88,19 @@ public struct PushSchedule: Equatable, Sendable {
         now: Instant,
         jitter: Double
     ) {
-        lastStart = start
+        if case .commitPending(shipped: false) = result {
+            // The push that was due is not over: what it is for has not come yet.
+        } else {
+            lastStart = start
+            looks = 0
+        }
         switch result {
+        case .commitPending:
+            failures = 0
+            looks += 1
+            // The writer needs microseconds, unless it is suspended between the two.
+            let delay = min(.seconds(1), .milliseconds(1) * (1 << min(looks, 16)))
+            state = .due(max(now + delay, lastStart.map { $0 + interval } ?? now))
         case .succeeded:
             failures = 0
             state = .idle

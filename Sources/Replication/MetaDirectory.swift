@@ -76,6 +76,23 @@ struct MetaDirectory {
         }
     }
 
+    /// Whether the file was published: that one, and not what an earlier attempt had left there.
+    func holds(_ making: ReplicatorState.Making) throws -> Bool {
+        let path = self.path(level: making.level, name: making.name)
+        guard let status = try FileStatus.of(path), status.isRegularFile else { return false }
+        let file = BucketFile(
+            level: making.level,
+            name: making.name,
+            sizeInBytes: status.sizeInBytes,
+            timestamp: status.modifiedAt
+        )
+        do {
+            return try inspect(file).fileChecksum == making.fileChecksum
+        } catch is LTXError {
+            return false
+        }
+    }
+
     /// Header and file checksum of a local file, by two small reads.
     ///
     /// - Throws: `LTXError`, `FileError`.

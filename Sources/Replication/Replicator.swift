@@ -184,6 +184,9 @@ public actor Replicator {
         record.backlogBytes = backlog.reduce(0) { $0 + $1.sizeInBytes }
         record.walBytes = (try? session.custody.files.refreshWAL()) ?? 0
         record.databaseBytes = (try? session.custody.files.databaseSize()) ?? 0
+        if case .cursor(let cursor) = session.state.made.place {
+            record.isCommitPending = (try? session.custody.hasCommit(behind: cursor)) ?? false
+        }
     }
 
     /// The open session, or a new one.

@@ -35,7 +35,9 @@ public struct ReplicatorStatus: Sendable {
     /// - Throws: `FileError`; an error that says why the state file cannot be used.
     public static func read(database: String) throws -> ReplicatorStatus? {
         let meta = MetaDirectory(database: database)
-        guard let state = try StateFile(path: meta.statePath).load() else { return nil }
+        guard var state = try StateFile(path: meta.statePath).load() else { return nil }
+        // As an opening replicator would find it.
+        if let making = state.making, try meta.holds(making) { state.made = making.made }
         var status = ReplicatorStatus(
             lineage: state.lineage,
             txid: state.made.txid,

@@ -54,6 +54,11 @@ public struct PushRecord: Sendable {
     public var backlogFiles = 0
     public var backlogBytes: Int64 = 0
     public var walBytes: Int64 = 0
+    /// A commit stands in the WAL that the wal-index did not count yet.
+    ///
+    /// SQLite writes a commit into the file first and into the index after, and only the first can
+    /// be watched: whoever was woken by it must look again, soon.
+    public var isCommitPending = false
     public var databaseBytes: Int64 = 0
     public var duration: Duration = .zero
     /// What was done about files that no bucket took.

@@ -91,7 +91,7 @@ final class Session {
     /// Brings the state and the local files together after whatever ended the last process.
     private func settle(_ notes: inout [String]) throws {
         if let making = state.making {
-            if try isThere(making) { state.made = making.made }
+            if try meta.holds(making) { state.made = making.made }
             state.making = nil
         }
         let isKnown = state.made.txid > .zero
@@ -131,23 +131,6 @@ final class Session {
             }
             guard isCovered else { continue }
             try DurableFiles.remove(meta.path(level: part.level, name: part.name))
-        }
-    }
-
-    /// Whether the file was published: that one, and not what an earlier attempt had left there.
-    private func isThere(_ making: ReplicatorState.Making) throws -> Bool {
-        let path = meta.path(level: making.level, name: making.name)
-        guard let status = try FileStatus.of(path), status.isRegularFile else { return false }
-        let file = BucketFile(
-            level: making.level,
-            name: making.name,
-            sizeInBytes: status.sizeInBytes,
-            timestamp: status.modifiedAt
-        )
-        do {
-            return try meta.inspect(file).fileChecksum == making.fileChecksum
-        } catch is LTXError {
-            return false
         }
     }
 

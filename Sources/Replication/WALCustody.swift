@@ -255,6 +255,13 @@ final class WALCustody {
         return SourcePages(custody: self, view: view, commit: commit, map: WALPageMap(), end: end)
     }
 
+    /// Whether a commit stands behind a cursor, be it in the index yet or not.
+    func hasCommit(behind cursor: WALCursor) throws -> Bool {
+        // One frame is read where nothing follows, which is nearly always.
+        guard try wal.continues(cursor) else { return false }
+        return try wal.scan(from: cursor).commits > 0
+    }
+
     // MARK: Holding
 
     /// Runs a body while a read transaction of ours keeps what it reads in place.

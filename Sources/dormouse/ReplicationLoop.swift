@@ -89,7 +89,8 @@ struct ReplicationLoop {
 extension PushRecord {
     fileprivate var scheduleResult: PushSchedule.Result {
         switch outcome {
-        case .pushed, .inSync: .succeeded
+        case .pushed, .inSync:
+            isCommitPending ? .commitPending(shipped: files > 0) : .succeeded
         case .retryable: .retryable
         case .unavailable: .unavailable
         }

@@ -18,6 +18,8 @@ struct StatusFile {
             "sync-kind \(record.kind.name)",
             "bytes \(record.bytes)",
             "pages \(record.pages)",
+            "backlog-files \(record.backlogFiles)",
+            "backlog-bytes \(record.backlogBytes)",
         ]
         if let reason = record.outcome.reason { lines.append("reason \(reason)") }
         let detail = record.outcome.detail.split(whereSeparator: \.isNewline).joined(separator: " ")

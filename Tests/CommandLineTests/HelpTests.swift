@@ -44,7 +44,7 @@ struct HelpTests {
             ],
             [0, 1, 2, 3, 75]
         ),
-        Verb("verify", ["DB", "URL", "--json"], [0, 1, 2, 3, 75]),
+        Verb("verify", ["DB", "URL", "--fast", "--json"], [0, 1, 2, 3, 75]),
         Verb("status", ["DB|URL", "--json"], [0, 1, 2, 3]),
     ]
 

@@ -3,7 +3,7 @@ import SQLiteBridge
 import TestSupport
 import Testing
 
-@Suite("dormouse replicate")
+@Suite("dormouse replicate", .timeLimit(.minutes(2)))
 struct ReplicateTests {
     @Test(
         "ships each change, and a signal ends it with nothing owed",
@@ -94,9 +94,9 @@ struct ReplicateTests {
             ) { running in
                 try await running.line(with: "outcome=pushed")
                 running.signal(SIGSTOP)
-                try scratch.insert(1, into: app)
                 running.signal(SIGCONT)
                 try await running.line(with: "kind=resume")
+                try scratch.insert(1, into: app)
                 try await running.line(with: "outcome=pushed", "sync_kind=wal")
                 running.signal(SIGTERM)
                 #expect(await running.status() == 0)
@@ -106,7 +106,7 @@ struct ReplicateTests {
     }
 }
 
-@Suite("dormouse agent")
+@Suite("dormouse agent", .timeLimit(.minutes(2)))
 struct AgentTests {
     static let recording = Shared.project.appending(path: "config/samples/recorded-1hz.csv").path
 

@@ -119,6 +119,7 @@ struct StatusTests {
             #expect(
                 Set(last.keys) == [
                     "at", "outcome", "reason", "detail", "sync_kind", "bytes", "pages",
+                    "backlog_files", "backlog_bytes",
                 ]
             )
             #expect(last["outcome"] as? String == "pushed")
@@ -171,6 +172,7 @@ struct StatusTests {
             let last = try #require(status["last_push"] as? [String: Any])
             #expect(last["outcome"] as? String == "unavailable")
             #expect(last["reason"] as? String == "not-a-bucket")
+            #expect(last["backlog_files"] as? Int == 1)
             #expect(status["txid"] as? String == "0000000000000001")
             try app.close()
         }

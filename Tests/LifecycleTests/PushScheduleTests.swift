@@ -73,6 +73,37 @@ struct PushScheduleTests {
         #expect(schedule.next(at: at(20)) == nil)
     }
 
+    @Test("a commit that is on its way is looked at again, soon and then once a second")
+    func commitPending() {
+        var schedule = schedule()
+        schedule.pushed(.succeeded, start: at(-20), now: at(-20), jitter: 0)
+        schedule.changed(at: start)
+        var now = start
+        var delays: [Duration] = []
+        for _ in 0..<12 {
+            schedule.pushed(.commitPending(shipped: false), start: now, now: now, jitter: 0)
+            guard let until = schedule.next(at: now)?.until else {
+                Issue.record("no delay")
+                return
+            }
+            delays.append(until - now)
+            now = until
+        }
+        #expect(delays.first == .milliseconds(2))
+        #expect(delays.dropFirst(9).allSatisfy { $0 == .seconds(1) })
+        // What ships at last was due all the time; the interval counts from there.
+        schedule.pushed(.succeeded, start: now, now: now, jitter: 0)
+        schedule.changed(at: now + .seconds(1))
+        #expect(schedule.next(at: now + .seconds(1))?.until == now + .seconds(10))
+    }
+
+    @Test("a commit that came behind what was shipped waits for the interval")
+    func commitPendingBehind() {
+        var schedule = schedule()
+        schedule.pushed(.commitPending(shipped: true), start: start, now: at(1), jitter: 0)
+        #expect(schedule.next(at: at(1)) == .init(forChange: false, until: at(10)))
+    }
+
     @Test("a request pushes at once, whatever was being waited for")
     func requested() {
         var schedule = schedule()

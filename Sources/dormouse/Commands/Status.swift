@@ -69,6 +69,14 @@ extension Command {
                         "sync_kind": .optional(last["sync-kind"], JSONValue.string),
                         "bytes": .optional(last["bytes"].flatMap { Int64($0) }, JSONValue.number),
                         "pages": .optional(last["pages"].flatMap { Int64($0) }, JSONValue.number),
+                        "backlog_files": .optional(
+                            last["backlog-files"].flatMap { Int64($0) },
+                            JSONValue.number
+                        ),
+                        "backlog_bytes": .optional(
+                            last["backlog-bytes"].flatMap { Int64($0) },
+                            JSONValue.number
+                        ),
                     ]
             ),
             .init(
