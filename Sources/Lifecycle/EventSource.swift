@@ -14,6 +14,8 @@ public actor EventSource {
         case signal(Int32)
         /// The deadline came, and nothing else before it.
         case deadline
+        /// Somebody called `interrupt`.
+        case interrupted
     }
 
     private let executor = SerialThreadExecutor()
@@ -45,6 +47,14 @@ public actor EventSource {
         hasChanged = false
     }
 
+    /// Ends one wait, the present or the next one: what was to be done meanwhile is done.
+    ///
+    /// - Precondition: The source was made with signals.
+    public nonisolated func interrupt() {
+        precondition(signals != nil, "only a source of signals can be interrupted")
+        SignalPipe.interrupt()
+    }
+
     /// The next event.
     ///
     /// Signals come first. Changes that are not asked for wait: with `changes` false the thread is
@@ -60,7 +70,9 @@ public actor EventSource {
         until deadline: ContinuousClock.Instant? = nil
     ) throws(FileError) -> Event {
         while true {
-            if let signal = try signals?.read() { return .signal(signal) }
+            if let signal = try signals?.read() {
+                return signal == SignalPipe.interruption ? .interrupted : .signal(signal)
+            }
             if changes, let watch {
                 if try watch.drain() { hasChanged = true }
                 if hasChanged {

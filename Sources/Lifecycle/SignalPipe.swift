@@ -12,6 +12,8 @@ final class SignalPipe: Sendable {
 
     /// One for the process, because a handler has no context.
     private static let shared = Mutex<SignalPipe?>(nil)
+    /// Stands in the pipe where a signal would; no signal has this number.
+    static let interruption: Int32 = 0
     /// The end that handlers write to.
     private static let writeEnd = Atomic<Int32>(-1)
 
@@ -53,6 +55,13 @@ final class SignalPipe: Sendable {
         }
         action.sa_flags = SA_RESTART
         sigaction(signal, &action, nil)
+    }
+
+    /// Wakes whoever waits.
+    static func interrupt() {
+        var byte = UInt8(truncatingIfNeeded: interruption)
+        // A full pipe wakes, too; what is in it comes first.
+        _ = write(writeEnd.load(ordering: .acquiring), &byte, 1)
     }
 
     /// The next signal that is waiting, if any.

@@ -104,7 +104,7 @@ struct AgentService {
             )
             code = .failed
         }
-        let pushed = try await loop.finish(events, within: .seconds(10))
+        let pushed = try await loop.finish(events)
         try await collector.close()
         await replicator.close()
         journal.write(.stop, .notice, "stopped")

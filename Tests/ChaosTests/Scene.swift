@@ -102,7 +102,10 @@ final class Scene {
     }
 
     /// Restores with stock Litestream.
-    func restored(sourceLocation: SourceLocation = #_sourceLocation) async throws -> String {
+    func restored(
+        _ comment: Comment? = nil,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws -> String {
         copies += 1
         let path = directory.appending(path: "restored-\(copies).db").path
         let outcome = try await runProcess(
@@ -111,7 +114,11 @@ final class Scene {
         )
         try #require(
             outcome.status == 0,
-            "litestream: \(outcome.stderr)",
+            """
+            litestream: \(outcome.stderr); \(comment?.rawValue ?? "")
+            \(FileManager.default.subpaths(atPath: bucket)?.sorted().suffix(20) ?? [])
+            \(pushes.suffix(4).map(\.line).joined(separator: "\n"))
+            """,
             sourceLocation: sourceLocation
         )
         return path
@@ -151,7 +158,7 @@ final class Scene {
         _ comment: Comment? = nil,
         sourceLocation: SourceLocation = #_sourceLocation
     ) async throws -> Int {
-        let restored = try await restored(sourceLocation: sourceLocation)
+        let restored = try await restored(comment, sourceLocation: sourceLocation)
         let image = try image()
         defer {
             for path in [restored, image] {

@@ -89,7 +89,7 @@ extension ChaosTests {
                 // Slow to compress, so that the push is still running.
                 try application.execute(
                     """
-                    WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 600)
+                    WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300)
                     INSERT INTO t SELECT randomblob(1000000) FROM n
                     """
                 )

@@ -61,7 +61,7 @@ extension Command {
         Notify.ready("replicating to \(address)")
         try await loop.run(events)
         Notify.stopping("last push")
-        let code = try await loop.finish(events, within: .seconds(10))
+        let code = try await loop.finish(events)
         await replicator.close()
         journal.write(.stop, .notice, "stopped")
         return code
