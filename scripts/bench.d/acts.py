@@ -5,13 +5,10 @@ runs under the names of measurements.
 import contextlib
 import json
 import subprocess
-import time
 from dataclasses import dataclass
 from typing import Callable
 
-import health
 from resident import Resident
-from sitting import BenchError
 
 OURS = "dormouse"
 PEER = "litestream"
@@ -33,7 +30,7 @@ class Act:
     """A generator: what comes before its first `yield` prepares, then each round is one pair."""
 
     title: str
-    body: Callable  # (sitting, round counter) → generator of records
+    body: Callable  # of a sitting; yields lists of (measurement, name, run)
     repeat: int = 1  # rounds for each pair that was asked for
     warm_up: bool = True  # the first round does not count
 
@@ -96,17 +93,15 @@ def residents(sitting, **behaviour):
 
 
 def resident_push(sitting):
-    with residents(sitting) as found:
+    # An interval so short that it does not matter when after the last tick the work begins.
+    with residents(sitting, interval="10ms") as found:
         yield
         while True:
             rounds = []
             for side, resident in zip(sitting.sides, found):
-                # Suspended for longer than any interval, so that nobody waits for the next tick.
                 resident.suspend()
-                suspended = time.monotonic()
                 side.step(FLUSHES)
-                time.sleep(max(0, suspended + 1.5 - time.monotonic()))
-                rounds.append(("resident", side.name, resident.resume(watch=3)))
+                rounds.append(("resident", side.name, resident.resume(watch=1.5)))
                 resident.settle()
             yield rounds
 

@@ -79,20 +79,17 @@ class Resident:
         return runs
 
     def settle(self, patience=180):
-        """Waits until it is at rest: next to no CPU, and nothing new in the bucket, for a while."""
+        """Waits, within bounds, until it uses next to no CPU and ships nothing for a while."""
         deadline = time.monotonic() + patience
         quiet = 0
         state = None
-        while quiet < 4:
+        while quiet < 4 and time.monotonic() < deadline:
             cpu = self.cpu()
             time.sleep(0.4)
             self.check()
             files = self.files()
             quiet = quiet + 1 if files == state and self.cpu() - cpu < 0.02 else 0
             state = files
-            if time.monotonic() > deadline:
-                return False
-        return True
 
     # What it ships
 

@@ -188,8 +188,8 @@ class Side:
         )
         resident = Resident(command, self.bucket, os.path.join(self.home, "resident.log"))
         try:
-            resident.settle()
             # Litestream comes to rest only with the first commit after a snapshot.
+            resident.settle(patience=15)
             self.step(1)
             resident.settle()
         except BaseException:
