@@ -39,7 +39,11 @@ extension Replicator {
                 ? try snapshot(session, .first) : try compare(session, .noPlace)
         case .cursor(let saved):
             cursor = saved
-            decision = CustodyDecision(try custody.evidence(saved, in: view))
+            let sealed = session.state.made.sealed
+            let isUntouched = try sealed != nil && session.fingerprint() == sealed
+            decision = CustodyDecision(
+                try custody.evidence(saved, isUntouched: isUntouched, in: view)
+            )
         case .atRest(let database):
             let isUntouched = try session.fingerprint() == database
             decision = CustodyDecision(

@@ -50,6 +50,7 @@ public actor Replicator {
 
     /// Lets everything go; the WAL stays as it is. The next call opens it again.
     public func close() {
+        session?.sealPlace()
         session?.close()
         session = nil
     }

@@ -13,6 +13,9 @@ public struct ReplicatorState: Equatable, Sendable {
         public var place: Place
         /// The database checksum at that TXID; `.none` where it was not known.
         public var checksum: Checksum
+        /// What the database file looked like when all up to the place was copied back into it,
+        /// and nothing else yet.
+        public var sealed: FileFingerprint?
 
         public init(txid: TXID, place: Place, checksum: Checksum = .none) {
             self.txid = txid

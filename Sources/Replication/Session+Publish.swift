@@ -58,6 +58,30 @@ extension Session {
         return nil
     }
 
+    /// Notes, while a pin keeps it so, that the file holds all up to the place and nothing more.
+    ///
+    /// After a close this tells whether a restart of the WAL cost anything. Nothing is noted where
+    /// it does not hold, and a failure costs a comparison later.
+    func sealPlace() {
+        guard case .cursor(let cursor) = state.made.place, custody.isSealed(at: cursor) else {
+            return
+        }
+        do {
+            // A later change in the same tick of the clock would not show.
+            for _ in 0..<10 {
+                let print = try fingerprint()
+                if print == state.made.sealed { return }
+                if print.isSettled(at: ReplicatorOptions.wallClock() * 1_000_000) {
+                    state.made.sealed = print
+                    return try saveState()
+                }
+                Duration.milliseconds(5).pauseThread()
+            }
+        } catch {
+            state.made.sealed = nil
+        }
+    }
+
     /// Whether a source shows the database exactly as it is at the state's place.
     func isAtPlace(_ source: SourcePages) throws -> Bool {
         switch (state.made.place, source.end) {
@@ -219,6 +243,7 @@ extension Session {
     func moved(to place: Place) throws {
         pending = nil
         state.made.place = place
+        state.made.sealed = nil
         try saveState()
     }
 

@@ -85,7 +85,8 @@ package struct StateFile {
     }
 
     private static func text(of made: ReplicatorState.Made) -> String {
-        "\(made.txid) \(made.checksum) \(text(of: made.place))"
+        "\(made.txid) \(made.checksum) \(made.sealed.map(text(of:)) ?? "-") "
+            + text(of: made.place)
     }
 
     private static func text(of place: Place) -> String {
@@ -221,14 +222,19 @@ package struct StateFile {
 
         private static func made(_ words: ArraySlice<Substring>) -> ReplicatorState.Made? {
             let words = Array(words)
-            guard words.count > 2, let txid = TXID(String(words[0])),
-                let checksum = UInt64(words[1], radix: 16), let place = place(words[2...])
+            guard words.count > 3, let txid = TXID(String(words[0])),
+                let checksum = UInt64(words[1], radix: 16), let place = place(words[3...])
             else { return nil }
-            return ReplicatorState.Made(
+            var made = ReplicatorState.Made(
                 txid: txid,
                 place: place,
                 checksum: Checksum(rawValue: checksum)
             )
+            if words[2] != "-" {
+                guard let sealed = fingerprint(words[2]) else { return nil }
+                made.sealed = sealed
+            }
+            return made
         }
 
         private static func place(_ words: ArraySlice<Substring>) -> Place? {

@@ -33,6 +33,9 @@ final class WALCustody {
         var frames: UInt32
         /// There was no WAL header: whatever is committed from now on stays in the WAL.
         var wasAtRest: Bool
+        /// All of the WAL was copied back: the transaction reads the file alone, and as long as
+        /// it is open nothing is copied into that.
+        var isOnFile: Bool
     }
 
     /// What the WAL and its index look like at one moment.
@@ -151,8 +154,20 @@ final class WALCustody {
     }
 
     /// Collects what is known about the way from a cursor to what a view shows.
-    func evidence(_ cursor: WALCursor, in view: View) throws -> WALEvidence {
+    ///
+    /// - Parameters:
+    ///   - cursor: The place.
+    ///   - isUntouched: See `WALEvidence`.
+    ///   - view: What was looked at.
+    /// - Returns: The facts.
+    /// - Throws: `FileError`.
+    func evidence(
+        _ cursor: WALCursor,
+        isUntouched: Bool,
+        in view: View
+    ) throws -> WALEvidence {
         var evidence = WALEvidence(header: view.evidence, cursor: cursor, size: view.size)
+        evidence.isUntouched = isUntouched
         evidence.indexIsEmpty = view.index?.maxFrame == 0
         evidence.commitsCounted = counted(in: view)
         if let pin, pin.salt == cursor.salt { evidence.pinnedFrames = pin.frames }
@@ -285,6 +300,12 @@ final class WALCustody {
         try? releasePin()
     }
 
+    /// Whether the database file holds all up to a cursor, and nothing more since.
+    func isSealed(at cursor: WALCursor) -> Bool {
+        guard let pin, pin.isOnFile else { return false }
+        return pin.salt == cursor.salt && pin.frames == cursor.nextFrame - 1
+    }
+
     private func takePin(on reader: Int) throws {
         try readers[reader].beginRead()
         let view: View
@@ -298,7 +319,8 @@ final class WALCustody {
             reader: reader,
             salt: view.index?.salt,
             frames: view.index?.maxFrame ?? .max,
-            wasAtRest: view.header == nil
+            wasAtRest: view.header == nil,
+            isOnFile: view.index.map { $0.backfilled == $0.maxFrame } ?? false
         )
     }
 

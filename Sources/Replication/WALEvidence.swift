@@ -34,6 +34,9 @@ public struct WALEvidence: Equatable, Sendable {
     /// reader of the database file keeps what comes after its frame from being copied back. So
     /// if there was a restart it happened at exactly this frame.
     public var pinnedFrames: UInt32?
+    /// The database file held all up to the cursor and nothing more, and was not written since: so
+    /// every later commit is still in the WAL.
+    public var isUntouched: Bool
     /// The change counter's way since the cursor; `nil` where it is no proof (a relaunch).
     public var commitsCounted: UInt32?
     /// Commits that the header's generation holds.
@@ -48,10 +51,12 @@ public struct WALEvidence: Equatable, Sendable {
         framesWritten: UInt32 = 0,
         indexIsEmpty: Bool = false,
         pinnedFrames: UInt32? = nil,
+        isUntouched: Bool = false,
         commitsCounted: UInt32? = nil,
         commitsSeen: UInt32 = 0
     ) {
         self.header = header
+        self.isUntouched = isUntouched
         self.indexIsEmpty = indexIsEmpty
         self.cursor = cursor
         self.size = size
@@ -121,7 +126,8 @@ public enum CustodyDecision: Equatable, Sendable {
     /// What shows that every commit since the cursor is in the generation that is there now.
     private static func proof(_ evidence: WALEvidence) -> RestartProof? {
         if evidence.pinnedFrames == evidence.cursor.nextFrame - 1 { return .pin }
-        return evidence.commitsCounted == evidence.commitsSeen ? .count : nil
+        if evidence.commitsCounted == evidence.commitsSeen { return .count }
+        return evidence.isUntouched ? .untouched : nil
     }
 
     private static func emptied(_ evidence: WALEvidence) -> CustodyDecision? {
