@@ -57,8 +57,9 @@ struct SealedCheckpointTests {
             )
             #expect(Set(kinds.keys).isSubset(of: [.wal, .nothing]), "\(kinds)")
             #expect(complete >= Self.rounds * 9 / 10)
-            // The file keeps the length of the longest generation.
-            #expect(wal < 96 << 20)
+            // The file keeps the length of the longest generation, which depends on how busy the
+            // machine is; without checkpoints it would hold a frame or more for each commit.
+            #expect(wal < Int64(commits) * 4120 / 2)
             try await source.expectRestorable()
             await replicator.close()
         }
