@@ -65,7 +65,7 @@ extension Replicator {
             var report = try take(
                 session,
                 from: start,
-                custody.wal.scan(from: start, through: view.lastFrame),
+                custody.scanGeneration(from: start, in: view),
                 view: view
             )
             if report?.kind != .nothing { report?.proof = proof }
