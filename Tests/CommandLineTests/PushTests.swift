@@ -56,7 +56,7 @@ struct PushTests {
         }
     }
 
-    @Test("--checkpoint-pages 1 checkpoints at once, and the next push ships what changed only")
+    @Test("--checkpoint-pages 1 checkpoints at once, and the next push is a delta")
     func checkpoint() async throws {
         try await withScratch { scratch in
             let app = try scratch.makeDatabase()
@@ -66,8 +66,9 @@ struct PushTests {
             try scratch.insert(1, into: app)
             let second = try await json(words + ["--pin", "yield"])
             // The next process finds a WAL that began again and ends at its place, where it could
-            // have been cut: a comparison, no snapshot.
-            #expect(second["sync_kind"] as? String == "rescan")
+            // have been cut; that the database file was not written since is the proof.
+            #expect(second["sync_kind"] as? String == "wal")
+            #expect(second["evidence"] as? String == "untouched")
             let pages = try #require(second["pages"] as? Int)
             #expect((1...3).contains(pages))
             #expect(second["checkpointed"] is NSNull)

@@ -32,6 +32,7 @@ private func evidence(
     written: UInt32 = 4,
     indexIsEmpty: Bool = false,
     pinned: UInt32? = nil,
+    untouched: Bool = false,
     counted: UInt32? = nil,
     seen: UInt32 = 2
 ) -> WALEvidence {
@@ -45,6 +46,7 @@ private func evidence(
         framesWritten: written,
         indexIsEmpty: indexIsEmpty,
         pinnedFrames: pinned,
+        isUntouched: untouched,
         commitsCounted: counted,
         commitsSeen: seen
     )
@@ -170,6 +172,26 @@ struct CustodyDecisionTests {
             "a pin before the cursor contradicts the restart: it proves nothing",
             evidence(next, holds: false, written: 40, pinned: 9),
             .lost(.restartedPastCursor)
+        ),
+        Row(
+            "an untouched database file proves a restart that ends at the cursor",
+            evidence(next, size: cursor.offset, untouched: true),
+            .restarted(.untouched)
+        ),
+        Row(
+            "…and one that has overwritten the old end",
+            evidence(next, holds: false, written: 15, untouched: true),
+            .restarted(.untouched)
+        ),
+        Row(
+            "…and one whose salts were drawn by lot",
+            evidence(header(7, 0), untouched: true),
+            .restarted(.untouched)
+        ),
+        Row(
+            "…and says nothing where there was no restart",
+            evidence(same, holds: false, untouched: true),
+            .lost(.cursorOverwritten)
         ),
         Row("leftovers: the old end stands", evidence(next), .restarted(.leftovers)),
         Row(

@@ -159,7 +159,7 @@ struct StateFileTests {
         lineage 00
         database 1 2
         highest 0000000000000001
-        made 0000000000000001 0000000000000000 \(place)
+        made 0000000000000001 0000000000000000 - \(place)
         streak 0
 
         """
@@ -174,6 +174,15 @@ struct StateFileTests {
     func possible() throws {
         let body = Self.made("cursor 1 2 3 le 1 1 1 4096 5")
         #expect(try StateFile.parse(sealed(body)).made.txid == TXID(1))
+        var state = try StateFile.parse(sealed(body))
+        #expect(state.made.sealed == nil)
+        state.made.sealed = FileFingerprint(
+            identity: FileIdentity(device: 1, inode: 2),
+            sizeInBytes: 3,
+            modifiedNanoseconds: 4,
+            changedNanoseconds: 5
+        )
+        #expect(try StateFile.parse(StateFile.text(of: state)) == state)
     }
 
     @Test("a file of two megabytes is refused unread, and of random bytes too")
