@@ -20,12 +20,14 @@ public enum LineageFinding: String, Equatable, Sendable, CaseIterable {
     case behind
     /// The head has the TXID that was acknowledged, but not its bytes.
     case reseeded
+    /// The head is as it should be, but files before it are missing: nothing can be restored.
+    case broken
 
     /// Nothing has to be repaired before an append.
     public var isSound: Bool {
         switch self {
         case .agrees, .fresh, .acknowledgementLost: true
-        case .adopted, .wiped, .ahead, .behind, .reseeded: false
+        case .adopted, .wiped, .ahead, .behind, .reseeded, .broken: false
         }
     }
 
@@ -36,11 +38,24 @@ public enum LineageFinding: String, Equatable, Sendable, CaseIterable {
     ///   - head: The highest TXID it holds now.
     ///   - headIsAcknowledged: Its head is the acknowledged file, byte for byte as far as known.
     ///   - newerAreOurs: All it holds above the acknowledged TXID is also here, with equal bytes.
+    ///   - reachesHead: Its files lead to its head without a gap.
     public init(
         acknowledged: TXID?,
         head: TXID,
         headIsAcknowledged: Bool,
-        newerAreOurs: Bool
+        newerAreOurs: Bool,
+        reachesHead: Bool = true
+    ) {
+        self.init(acknowledged, head, headIsAcknowledged, newerAreOurs)
+        // What is no sound base anyhow is compared with whatever can be restored of it.
+        if isSound, head > .zero, !reachesHead { self = .broken }
+    }
+
+    private init(
+        _ acknowledged: TXID?,
+        _ head: TXID,
+        _ headIsAcknowledged: Bool,
+        _ newerAreOurs: Bool
     ) {
         switch (acknowledged, head) {
         case (nil, .zero): self = .fresh

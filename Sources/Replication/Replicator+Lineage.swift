@@ -24,7 +24,8 @@ extension Replicator {
                 session,
                 from: acknowledged?.txid ?? .zero,
                 through: head
-            )
+            ),
+            reachesHead: try await reaches(head)
         )
         if !finding.isSound, options.onConflict == .stop {
             throw ReplicationError.conflict(finding, bucket: bucket.address.description)
@@ -44,7 +45,7 @@ extension Replicator {
         case .wiped:
             session.state.acknowledged[bucket.address.description] = nil
             try session.startOver(.bucketWiped)
-        case .adopted, .ahead, .behind, .reseeded:
+        case .adopted, .ahead, .behind, .reseeded, .broken:
             notes.append(
                 "the bucket's head is \(head), "
                     + "\(acknowledged.map { "\($0.txid)" } ?? "nothing") was acknowledged "
@@ -113,6 +114,15 @@ extension Replicator {
             fileChecksum: checksum
         )
         try session.saveState()
+    }
+
+    /// Whether the bucket's files lead to its head without a gap, by their names.
+    ///
+    /// One that was emptied while a file was on its way has a head like any other.
+    private func reaches(_ head: TXID) async throws -> Bool {
+        guard head > .zero else { return true }
+        let listing = try await bucket.listAll()
+        return (try? RestorePlan(for: .txid(head), in: listing)) != nil
     }
 
     /// Whether the head is the file that was acknowledged; one that was compacted counts as it.
@@ -188,8 +198,15 @@ extension Replicator {
     // MARK: Upload
 
     /// Ships the backlog in TXID order; each acceptance is durable here before the next file.
-    func upload(_ session: Session, _ record: inout PushRecord) async throws {
+    ///
+    /// - Returns: Whether what it built on, and all it shipped, is still there afterwards. A bucket
+    ///   that is emptied between the look at its head and the upload would otherwise hold files
+    ///   that lead nowhere, below a head that agrees.
+    func upload(_ session: Session, _ record: inout PushRecord) async throws -> Bool {
+        let base = session.acknowledged(by: bucket)?.txid ?? .zero
+        var needed = try session.meta.files().filter { $0.maxTXID == base }
         for file in try session.backlog(for: bucket) {
+            needed.append(file)
             try Task.checkCancellation()
             let path = session.meta.path(level: file.level, name: file.name)
             let facts = try session.meta.inspect(file)
@@ -203,6 +220,13 @@ extension Replicator {
             record.bytes += file.sizeInBytes
             record.pages += session.pagesOfFiles[file.maxTXID] ?? 0
         }
+        if needed.count > 1 || base == .zero {
+            for file in needed
+            where try await bucket.stat(level: file.level, name: file.name) == nil {
+                return false
+            }
+        }
         try session.prune(for: bucket)
+        return true
     }
 }

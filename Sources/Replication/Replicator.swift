@@ -149,8 +149,7 @@ public actor Replicator {
             if let unreachable { throw unreachable }
             do {
                 // Somebody else may have appended since the last push, under any name.
-                if try await isHeadConfirmed(session) {
-                    try await upload(session, &record)
+                if try await isHeadConfirmed(session), try await upload(session, &record) {
                     if let short { throw short }
                     if record.files == 0 {
                         record.outcome = .inSync(verified: session.acknowledged(by: bucket) != nil)

@@ -33,7 +33,7 @@ extension Session {
             place: .unknown,
             checksum: ledger?.checksum ?? .none
         )
-        pending = ledger == nil ? .snapshot(.noLedger) : .compare(reason)
+        pending = ledger == nil ? .snapshot(.bucketBroken) : .compare(reason)
     }
 
     private func discardFiles() throws(FileError) {

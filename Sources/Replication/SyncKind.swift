@@ -72,6 +72,8 @@ public enum SnapshotReason: String, Sendable, CaseIterable {
     case bucketWiped = "bucket-wiped"
     /// The place was lost, and there is no ledger to compare with.
     case noLedger = "no-ledger"
+    /// What the bucket holds cannot be restored to its head: files are missing or damaged.
+    case bucketBroken = "bucket-broken"
     /// The database has another page size than what is in the bucket.
     case pageSizeChanged = "page-size-changed"
 }

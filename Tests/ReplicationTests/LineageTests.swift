@@ -133,6 +133,50 @@ struct LineageTests {
         }
     }
 
+    @Test("a bucket whose files lead nowhere gets a new base", arguments: [true, false])
+    func leadsNowhere(isResident: Bool) async throws {
+        try await withSource { source in
+            var replicator = source.replicator()
+            try await push(replicator, source, times: 4)
+            if !isResident { await replicator.close() }
+            for name in try bucketFiles(source).dropLast() {
+                let path = source.bucketPath + "/ltx/0/" + name
+                try FileManager.default.removeItem(atPath: path)
+            }
+            if isResident { await replicator.resumed() } else { replicator = source.replicator() }
+            let push = await replicator.push()
+            expectRepaired(push, .broken)
+            #expect(push.kinds == [.snapshot(.bucketBroken)])
+            try await source.expectRestorable()
+            try source.insert(3)
+            #expect(await replicator.push().kinds == [.wal])
+            try await source.expectRestorable()
+            await replicator.close()
+        }
+    }
+
+    /// Found by chaos: the head was looked at, then the bucket was emptied, then a file arrived.
+    ///
+    /// It had the head that was acknowledged, and nothing before it.
+    @Test("a bucket that is emptied under an upload gets a new base in the same push")
+    func emptiedUnderUpload() async throws {
+        try await withSource { source in
+            let bucket = EmptiedBucket(DirectoryBucket(source.bucketPath))
+            let replicator = Replicator(database: source.path, bucket: bucket)
+            try await push(replicator, source, times: 3)
+            bucket.isDoomed = true
+            try source.insert(3)
+            let push = await replicator.push()
+            expectRepaired(push, .broken)
+            #expect(push.kinds == [.wal, .snapshot(.bucketBroken)])
+            try await source.expectRestorable()
+            try source.insert(3)
+            #expect(await replicator.push().kinds == [.wal])
+            try await source.expectRestorable()
+            await replicator.close()
+        }
+    }
+
     @Test("a bucket that was set back is continued above all TXIDs", arguments: [true, false])
     func setBack(isResident: Bool) async throws {
         try await withSource { source in
@@ -278,5 +322,46 @@ struct LineageTests {
             try await source.expectRestorable()
             await replicator.close()
         }
+    }
+}
+
+/// Loses everything right before it takes a file, once.
+// @unchecked because the flag is set between pushes only.
+private final class EmptiedBucket: BucketClient, @unchecked Sendable {
+    private let bucket: DirectoryBucket
+    var isDoomed = false
+
+    init(_ bucket: DirectoryBucket) {
+        self.bucket = bucket
+    }
+
+    var address: BucketAddress { bucket.address }
+
+    nonisolated(nonsending) func put(_ source: String, as file: BucketFile) async throws {
+        if isDoomed {
+            isDoomed = false
+            try FileManager.default.removeItem(atPath: bucket.root + "/ltx")
+        }
+        try await bucket.put(source, as: file)
+    }
+
+    nonisolated(nonsending) func list(level: Int) async throws -> [BucketFile] {
+        try await bucket.list(level: level)
+    }
+
+    nonisolated(nonsending) func head() async throws -> TXID {
+        try await bucket.head()
+    }
+
+    nonisolated(nonsending) func open(_ file: BucketFile) async throws -> any RandomReader {
+        try await bucket.open(file)
+    }
+
+    nonisolated(nonsending) func stat(level: Int, name: LTXFileName) async throws -> BucketFile? {
+        try await bucket.stat(level: level, name: name)
+    }
+
+    nonisolated(nonsending) func delete(_ files: [BucketFile]) async throws {
+        try await bucket.delete(files)
     }
 }

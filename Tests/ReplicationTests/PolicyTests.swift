@@ -108,6 +108,7 @@ struct LineageFindingTests {
         let head: TXID
         var headIsAcknowledged = false
         var newerAreOurs = false
+        var reachesHead = true
         let finding: LineageFinding
     }
 
@@ -133,6 +134,22 @@ struct LineageFindingTests {
         Row(acknowledged: TXID(5), head: TXID(4), finding: .behind),
         Row(acknowledged: TXID(5), head: TXID(4), newerAreOurs: true, finding: .behind),
         Row(acknowledged: TXID(.max), head: TXID(1), finding: .behind),
+        Row(
+            acknowledged: TXID(5),
+            head: TXID(5),
+            headIsAcknowledged: true,
+            reachesHead: false,
+            finding: .broken
+        ),
+        Row(
+            acknowledged: TXID(5),
+            head: TXID(6),
+            newerAreOurs: true,
+            reachesHead: false,
+            finding: .broken
+        ),
+        Row(acknowledged: TXID(5), head: TXID(4), reachesHead: false, finding: .behind),
+        Row(acknowledged: TXID(5), head: .zero, reachesHead: false, finding: .wiped),
     ]
 
     @Test("each way in which a bucket can differ has its name", arguments: rows)
@@ -141,7 +158,8 @@ struct LineageFindingTests {
             acknowledged: row.acknowledged,
             head: row.head,
             headIsAcknowledged: row.headIsAcknowledged,
-            newerAreOurs: row.newerAreOurs
+            newerAreOurs: row.newerAreOurs,
+            reachesHead: row.reachesHead
         )
         #expect(finding == row.finding)
     }
