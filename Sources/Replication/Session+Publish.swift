@@ -31,10 +31,7 @@ extension Session {
 
     /// The database file as it is now.
     func fingerprint() throws -> FileFingerprint {
-        guard let database = try FileStatus.of(custody.files.path) else {
-            throw DatabaseFault.missing(path: custody.files.path)
-        }
-        return FileFingerprint(database)
+        try custody.fingerprint()
     }
 
     /// Where one stands after all pages of a source.

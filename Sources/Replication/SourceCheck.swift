@@ -1,4 +1,5 @@
 public import Bucket
+import DurableFiles
 public import LTXCodec
 public import Replica
 import SQLiteBridge
@@ -34,15 +35,13 @@ public enum SourceCheck {
         defer { custody.close() }
         let published = try publishedPlace(database, bucket, custody)
         if let published {
-            let source = try custody.source(through: published.cursor.nextFrame - 1)
             let report = try await compare(
-                source,
+                published.source,
                 with: bucket,
                 target: .txid(published.txid),
                 progress: progress
             )
-            // A checkpoint beyond the place meanwhile would have let later pages in.
-            if try source.isStillValid(), try custody.isBackfilled(within: published.cursor) {
+            if try published.isStillSeen() {
                 return Report(
                     verification: report,
                     commitsBehind: published.commitsBehind,
@@ -117,7 +116,7 @@ public enum SourceCheck {
             throw FastCheckUnavailable.headDiffers(acknowledged: published.txid, head: head)
         }
         let ledger = try ledger(of: database, at: published.txid)
-        let source = try custody.source(through: published.cursor.nextFrame - 1)
+        let source = published.source
         var report = FastReport(
             txid: published.txid,
             pagesCompared: 0,
@@ -139,7 +138,7 @@ public enum SourceCheck {
                 differs(pgno)
             }
         }
-        guard try source.isStillValid(), try custody.isBackfilled(within: published.cursor) else {
+        guard try published.isStillSeen() else {
             throw FastCheckUnavailable.placeNotVisible
         }
         return report
@@ -177,16 +176,19 @@ public enum SourceCheck {
         }
     }
 
-    /// A state that the bucket holds and the WAL still shows.
+    /// A state that the bucket holds and the database still shows.
     private struct Published {
         var acknowledged: ReplicatorState.Acknowledged
-        var cursor: WALCursor
+        var source: SourcePages
         var commitsBehind: Int
+        /// Whether it was to be seen all the time: a checkpoint beyond the place would have let
+        /// later pages in.
+        var isStillSeen: () throws -> Bool
 
         var txid: TXID { acknowledged.txid }
     }
 
-    /// The cursor of the state file, if the bucket has all up to it and the WAL still shows it.
+    /// The place of the state file, if the bucket has all up to it and it is still to be seen.
     private static func publishedPlace(
         _ database: String,
         _ bucket: any BucketClient,
@@ -195,15 +197,48 @@ public enum SourceCheck {
         let meta = MetaDirectory(database: database)
         guard let state = try? StateFile(path: meta.statePath).load(), state.making == nil,
             let acknowledged = state.acknowledged[bucket.address.description],
-            acknowledged.txid == state.made.txid,
-            case .cursor(let cursor) = state.made.place, cursor.nextFrame > 1
+            acknowledged.txid == state.made.txid
         else { return nil }
         let view = try custody.look()
-        guard view.indexMatches, view.header?.salt == cursor.salt,
-            try custody.wal.holds(cursor), try custody.isBackfilled(within: cursor)
-        else { return nil }
-        let behind = try custody.wal.scan(from: cursor, through: view.lastFrame).commits
-        return Published(acknowledged: acknowledged, cursor: cursor, commitsBehind: behind)
+        switch state.made.place {
+        case .cursor(let cursor) where cursor.nextFrame > 1:
+            guard view.indexMatches, view.header?.salt == cursor.salt,
+                try custody.wal.holds(cursor), try custody.isBackfilled(within: cursor)
+            else { return nil }
+            let source = try custody.source(through: cursor.nextFrame - 1)
+            return Published(
+                acknowledged: acknowledged,
+                source: source,
+                commitsBehind: try custody.wal.scan(from: cursor, through: view.lastFrame).commits,
+                isStillSeen: {
+                    try source.isStillValid() && custody.isBackfilled(within: cursor)
+                }
+            )
+        case .atRest(let database):
+            // All of it is in the file, and what came since is all in the WAL.
+            guard try custody.fingerprint() == database else { return nil }
+            let commit = UInt32(
+                clamping: try custody.files.databaseSize() / Int64(custody.pageSize)
+            )
+            var behind = 0
+            if let header = view.header {
+                let start = WALCursor.start(of: header, commit: commit)
+                behind = try custody.wal.scan(from: start, through: view.lastFrame).commits
+            }
+            return Published(
+                acknowledged: acknowledged,
+                source: SourcePages(
+                    custody: custody,
+                    view: view,
+                    commit: commit,
+                    map: WALPageMap(),
+                    end: nil
+                ),
+                commitsBehind: behind,
+                isStillSeen: { try custody.fingerprint() == database }
+            )
+        case .cursor, .unknown: return nil
+        }
     }
 
     nonisolated(nonsending) static func compare(
@@ -224,6 +259,14 @@ public enum SourceCheck {
 }
 
 extension WALCustody {
+    /// The database file as it is now.
+    func fingerprint() throws -> FileFingerprint {
+        guard let database = try FileStatus.of(files.path) else {
+            throw DatabaseFault.missing(path: files.path)
+        }
+        return FileFingerprint(database)
+    }
+
     /// Whether nothing behind a cursor has been copied into the database file.
     func isBackfilled(within cursor: WALCursor) throws -> Bool {
         guard let index = try look().index, index.salt == cursor.salt else { return false }

@@ -38,6 +38,24 @@ struct SourceCheckTests {
         }
     }
 
+    @Test("commits behind a database that was at rest are left out and counted, too")
+    func leavesOutCommitsBehindRest() async throws {
+        try await withSource { source in
+            try source.insert(200)
+            _ = try source.app.checkpoint(.truncate)
+            let replicator = source.replicator()
+            _ = await replicator.push()
+            await replicator.close()
+            try source.insert(2)
+            let full = try await SourceCheck.run(database: source.path, bucket: source.bucket)
+            #expect(full.verification.isEqual && full.isAtPlace)
+            #expect(full.commitsBehind == 2)
+            let fast = try await SourceCheck.runFast(database: source.path, bucket: source.bucket)
+            #expect(fast.isEqual)
+            #expect(fast.commitsBehind == 2)
+        }
+    }
+
     @Test("a page that changed behind SQLite's back is named by both")
     func namesDamage() async throws {
         try await withSource { source in
