@@ -61,7 +61,7 @@ extension Replicator {
             var report = try take(
                 session,
                 from: start,
-                custody.wal.scan(from: start, through: view.lastFrame),
+                custody.scanGeneration(from: start, in: view),
                 view: view
             )
             if report?.kind != .nothing { report?.proof = proof }

@@ -19,6 +19,8 @@ final class WALCustody {
     private var pin: Pin?
     /// The change counter at the cursor; `nil` until this process has seen both at once.
     private var counterAtCursor: UInt32?
+    /// The generation as the newest evidence has read it.
+    private var scanned: (header: WALHeader, scan: WALScan)?
     /// The place is at rest, and the pin is at least as old.
     private var restIsPinned = false
     /// There was no `-wal` before our own connections made one, and nobody has written since.
@@ -86,6 +88,7 @@ final class WALCustody {
     ///
     /// - Throws: `DatabaseFault.lostWAL` where the index counts frames and the file has none.
     func look() throws -> View {
+        scanned = nil
         for _ in 0..<100 {
             let view = try glance()
             if view.header != nil { walWasMissing = false }
@@ -199,7 +202,29 @@ final class WALCustody {
         let scan = try wal.scan(from: .start(of: header)) { transaction in
             if transaction.end.nextFrame - 1 <= last { commits += 1 }
         }
+        scanned = (header, scan)
         return (commits, UInt32(clamping: scan.validFrames))
+    }
+
+    /// Reads a view's generation from its first frame to the last one that may be read.
+    ///
+    /// What the evidence about the same view has read already is not read again.
+    ///
+    /// - Parameters:
+    ///   - start: The start of the generation.
+    ///   - view: What was looked at.
+    /// - Returns: What lies there.
+    /// - Throws: `WALError`, `FileError`.
+    func scanGeneration(from start: WALCursor, in view: View) throws -> WALScan {
+        let known = scanned
+        scanned = nil
+        // Whatever was committed since then is for another view.
+        if let known, known.header == view.header, known.scan.commits > 0,
+            known.scan.end.nextFrame - 1 <= view.lastFrame
+        {
+            return known.scan
+        }
+        return try wal.scan(from: start, through: view.lastFrame)
     }
 
     /// Ties the change counter to a place that a view has just reached.
