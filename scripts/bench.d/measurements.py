@@ -182,7 +182,9 @@ BOUNDS = (
         over=Term("increment", OURS, "wall"),
         bound=1.1,
         beside=PEER,
-        means=f"{FLUSHES} flushes either time, a process each; medians",
+        means=f"{FLUSHES} flushes either time, a process each; medians. A normal one comes after"
+        " a push that copied the WAL back, and a process that was not there when the WAL was"
+        " started again may have to compare all pages; the first one goes on from its place",
     ),
     Line(
         "push of nothing, wall",
