@@ -1,4 +1,4 @@
-/// What becomes of files that no bucket takes, by their sizes alone (DESIGN §4.7).
+/// What becomes of files that no bucket takes, by their sizes alone.
 ///
 /// Deltas wait in full up to the budget. Past it they are merged into one, in which each page is
 /// once, and again when what came since is worth it. Past the limit they are given up: the pages

@@ -29,7 +29,7 @@ public struct CheckpointReport: Sendable {
     public var lockHeld: Duration
 }
 
-/// One push: what happened, why, and what is still owed (DESIGN §10).
+/// One push: what happened, why, and what is still owed.
 ///
 /// There is one for every push, also for one that failed or found nothing.
 public struct PushRecord: Sendable {

@@ -1,4 +1,4 @@
-/// Retryable outcomes in a row, and what follows from them (DESIGN §5).
+/// Retryable outcomes in a row, and what follows from them.
 ///
 /// It is persisted before a push returns, so a relaunch goes on counting; only a push that
 /// succeeded resets it, never a whole-database upload.
@@ -25,8 +25,8 @@ public struct RetryStreak: Equatable, Sendable {
 
     /// Whether a whole-database upload may be tried.
     ///
-    /// - Parameter lastPushMoved: Whether any byte offset advanced in the last push: a resumable
-    ///   upload that moves is no failure.
+    /// A resumable upload that moves is no failure: `lastPushMoved` says whether any byte offset
+    /// advanced in the last push.
     public func opensIngest(lastPushMoved: Bool) -> Bool {
         count >= Self.ingestThreshold && !lastPushMoved
     }

@@ -359,7 +359,7 @@ final class WALCustody {
 
     /// Copies the WAL back and lets the next writer start it again, without a commit going unseen.
     ///
-    /// Step by step as DESIGN §4.4; a kill at any point leaves evidence, never a wrong note.
+    /// Step by step as docs/custody.md has it; a kill at any point leaves evidence, never a wrong note.
     ///
     /// - Parameters:
     ///   - limits: How long to try.
@@ -434,7 +434,9 @@ public enum PinMode: String, Sendable, CaseIterable {
 public struct CheckpointLimits: Sendable {
     /// The longest wait for the write lock.
     public var lockWait: Duration = .milliseconds(500)
-    /// Passive passes under the lock. A reader that comes or goes can leave one a frame short.
+    /// Passive passes under the lock.
+    ///
+    /// A reader that comes or goes can leave one a frame short.
     public var tries = 20
     public var retryEvery: Duration = .microseconds(200)
 

@@ -95,7 +95,7 @@ public enum CustodyDecision: Equatable, Sendable {
     case emptied(RestartProof)
     case lost(LostPlace)
 
-    /// The order is that of DESIGN §4.3: the same generation, a provable restart, or lost.
+    /// In this order: the same generation, a provable restart, or lost.
     ///
     /// The count and the pin speak of commits, not of generations: they hold for any number of
     /// restarts, and for the salts that a connection draws by lot after a foreign TRUNCATE. The

@@ -137,7 +137,7 @@ struct SourceCheckTests {
 
 @Suite("Several databases and pools in one process")
 struct SharedProcessTests {
-    // DESIGN §4.1: external checkpointing is the opener's default, not something to remember.
+    // External checkpointing is the opener's default, not something to remember.
     @Test("two pools that forgot every setting never checkpoint, over their last close too")
     func poolsNeverCheckpoint() async throws {
         try await withSource { one in
