@@ -145,14 +145,21 @@ extension ChaosTests {
                 try await replicator.wait(from: seen) { $0.isPush && !$0.isSuccess }
                 comeBack()
             case .bucketWiped:
-                try? FileManager.default.removeItem(atPath: scene.bucket + "/ltx")
+                // At one stroke: while files vanish one by one, a bucket may be found empty twice.
+                let gone = store.path + "/gone"
+                if rename(scene.bucket + "/ltx", gone) == 0 {
+                    try FileManager.default.removeItem(atPath: gone)
+                }
             case .bucketSetBack:
+                let replicator = try launchedReplicator(pin)
+                replicator.send(SIGSTOP)
                 let level = scene.bucket + "/ltx/0"
                 let names = try? FileManager.default.contentsOfDirectory(atPath: level)
                 let files = (names ?? []).compactMap { LTXFileName($0) }.sorted().dropFirst()
-                for file in files.suffix(chance.number(in: 1...3)).reversed() {
+                for file in files.suffix(chance.number(in: 1...3)) {
                     try? FileManager.default.removeItem(atPath: "\(level)/\(file)")
                 }
+                replicator.send(SIGCONT)
             }
         }
 
