@@ -1,4 +1,6 @@
-/// How a push ended (DESIGN §5). "Uploaded nothing" is four different things.
+/// How a push ended (DESIGN §5).
+///
+/// "Uploaded nothing" is four different things.
 public enum PushOutcome: Equatable, Sendable {
     /// At least one file was accepted, and both sides agree on the TXID.
     case pushed
@@ -47,7 +49,9 @@ public enum PushOutcome: Equatable, Sendable {
     }
 }
 
-/// What can pass by itself. The raw values are stable.
+/// What can pass by itself.
+///
+/// The raw values are stable.
 public enum RetryReason: String, Sendable, CaseIterable {
     /// Another connection holds a lock that the sync needs.
     case lockBusy = "lock-busy"
@@ -62,7 +66,9 @@ public enum RetryReason: String, Sendable, CaseIterable {
     case cancelled
 }
 
-/// What a person must change. The raw values are stable.
+/// What a person must change.
+///
+/// The raw values are stable.
 public enum UnavailableReason: String, Sendable, CaseIterable {
     case notConfigured = "not-configured"
     case databaseMissing = "database-missing"

@@ -48,7 +48,9 @@ public actor Replicator {
         _ = try open(&notes)
     }
 
-    /// Lets everything go; the WAL stays as it is. The next call opens it again.
+    /// Lets everything go; the WAL stays as it is.
+    ///
+    /// The next call opens it again.
     public func close() {
         session?.sealPlace()
         session?.close()

@@ -27,6 +27,7 @@ public struct RetryStreak: Equatable, Sendable {
     ///
     /// - Parameter lastPushMoved: Whether any byte offset advanced in the last push: a resumable
     ///   upload that moves is no failure.
+    /// - Returns: `true` when one may be tried.
     public func opensIngest(lastPushMoved: Bool) -> Bool {
         count >= Self.ingestThreshold && !lastPushMoved
     }

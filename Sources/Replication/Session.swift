@@ -4,7 +4,9 @@ import LTXCodec
 import SQLiteBridge
 import SQLiteWAL
 
-/// What a replicator holds while its database is open. It lives on the replicator's thread.
+/// What a replicator holds while its database is open.
+///
+/// It lives on the replicator's thread.
 final class Session {
     /// What the next sync must do before it may go on from a place.
     enum Pending: Equatable {

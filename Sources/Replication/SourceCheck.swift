@@ -92,8 +92,10 @@ public enum SourceCheck {
         }
     }
 
-    /// Compares each page with its checksum at the last published TXID, and the bucket's newest
-    /// file with the one that it acknowledged. The bucket's other files are not read.
+    /// Compares each page with its checksum at the last published TXID.
+    ///
+    /// The bucket's newest file is compared with the one that it acknowledged; its other files are
+    /// not read.
     ///
     /// - Parameters:
     ///   - database: Path of the database.

@@ -434,7 +434,9 @@ public enum PinMode: String, Sendable, CaseIterable {
 public struct CheckpointLimits: Sendable {
     /// The longest wait for the write lock.
     public var lockWait: Duration = .milliseconds(500)
-    /// Passive passes under the lock. A reader that comes or goes can leave one a frame short.
+    /// Passive passes under the lock.
+    ///
+    /// A reader that comes or goes can leave one a frame short.
     public var tries = 20
     public var retryEvery: Duration = .microseconds(200)
 

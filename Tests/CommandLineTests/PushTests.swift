@@ -65,9 +65,10 @@ struct PushTests {
             #expect(first["checkpointed"] as? Bool == true)
             try scratch.insert(1, into: app)
             let second = try await json(words + ["--pin", "yield"])
-            // The next process finds a WAL that began again and ends at its place, where it could
-            // have been cut: a comparison, no snapshot.
-            #expect(second["sync_kind"] as? String == "rescan")
+            // The next process finds a WAL that began again, and a database file that nobody wrote
+            // to since.
+            #expect(second["sync_kind"] as? String == "wal")
+            #expect(second["evidence"] as? String == "untouched")
             let pages = try #require(second["pages"] as? Int)
             #expect((1...3).contains(pages))
             #expect(second["checkpointed"] is NSNull)
