@@ -172,6 +172,7 @@ extension ChaosTests {
                     "wal-missing", "wal-truncated", "wal-appeared", "restarted-past-cursor",
                     "restarted-repeatedly",
                 ]
+                #expect(Set(scene.rescanReasons.keys).isSubset(of: allowed))
                 // A writer that leaves checkpoints to us can only restart the WAL once, behind ours.
                 if test.settings == .external {
                     let ours: Set = ["restarted-past-cursor", "wal-truncated"]
