@@ -76,7 +76,8 @@ extension Replicator {
         if error.isFull { return .retryable(.deviceFull, detail: detail) }
         if error.isNotADatabase { return .unavailable(.notADatabase, detail: detail) }
         if error.isDenied || error.cannotOpen {
-            return .unavailable(.databaseDenied, detail: detail)
+            let hint = "the database, its -wal and -shm and their directory must be writable"
+            return .unavailable(.databaseDenied, detail: "\(detail); \(hint)")
         }
         if error.isCorrupt { return .unavailable(.databaseCorrupt, detail: detail) }
         return .retryable(.ioError, detail: detail)

@@ -75,7 +75,17 @@ public actor Replicator {
     /// - Throws: What `outcome(of:)` knows to name.
     public func sync() throws -> SyncReport {
         var notes: [String] = []
-        return try sync(open(&notes))
+        return try syncAlone(open(&notes))
+    }
+
+    /// Without a bucket to ask, a place and a ledger that are both lost leave only a snapshot.
+    private func syncAlone(_ session: Session) throws -> SyncReport {
+        do {
+            return try sync(session)
+        } catch is NeedsLedger {
+            session.pending = .snapshot(.noLedger)
+            return try sync(session)
+        }
     }
 
     /// Copies the WAL back, sealed: everything in it is read first, under the write lock.
@@ -84,7 +94,9 @@ public actor Replicator {
     public func checkpoint() throws -> CheckpointReport {
         var notes: [String] = []
         var syncs: [SyncReport] = []
-        return try checkpoint(open(&notes), syncs: &syncs)
+        let session = try open(&notes)
+        _ = try syncAlone(session)
+        return try checkpoint(session, syncs: &syncs)
     }
 
     /// Syncs, checkpoints if due, and ships what the bucket does not have.
@@ -166,8 +178,29 @@ public actor Replicator {
         throw ReplicationError.bucketKeepsChanging
     }
 
+    /// Counts a retryable outcome that came before the database was open.
+    ///
+    /// Where there is no state yet, there is nothing that a count could lead to.
+    private func countUnopened(_ record: inout PushRecord) {
+        guard case .retryable = record.outcome else { return }
+        let meta = MetaDirectory(database: database)
+        let file = StateFile(path: meta.statePath)
+        do {
+            // Held to the end: nobody else writes the state meanwhile.
+            let claim = try FileLock(meta.lockPath)
+            if var state = try file.load() {
+                state.streak.record(record.outcome)
+                try file.save(state)
+                record.streak = state.streak
+            }
+            _ = consume claim
+        } catch {
+            record.notes.append("the streak could not be saved: \(error)")
+        }
+    }
+
     private func finish(_ record: inout PushRecord) {
-        guard let session else { return }
+        guard let session else { return countUnopened(&record) }
         let before = session.state.streak
         session.state.streak.record(record.outcome)
         if session.state.streak != before {

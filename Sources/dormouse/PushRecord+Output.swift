@@ -35,6 +35,18 @@ extension PushRecord {
         for sync in syncs { records += sync.journalRecords() }
         records += backlogEvents.map(\.journalRecord)
         if let checkpoint { records.append(checkpoint.journalRecord(walBytes: walBytes)) }
+        switch outcome {
+        case .unavailable(.databaseMissing, let detail), .unavailable(.databaseEmpty, let detail):
+            records.append(
+                JournalRecord(
+                    .waiting,
+                    .notice,
+                    "waiting for the database",
+                    [.detail: FieldValue(detail)]
+                )
+            )
+        default: break
+        }
         records.append(pushRecord)
         return records
     }

@@ -85,3 +85,52 @@ struct PushTests {
         }
     }
 }
+
+@Suite("What happens before and without a push")
+struct UnopenedTests {
+    @Test("a push that cannot open the database counts, and the count outlives it")
+    func countsUnopened() async throws {
+        try await withSource { source in
+            let replicator = source.replicator()
+            #expect(await replicator.push().outcome == .pushed)
+            await replicator.close()
+            // Exclusive mode keeps every other connection out of a WAL-mode database.
+            try source.app.close()
+            let owner = try Connection(path: source.path)
+            try owner.execute("PRAGMA locking_mode=EXCLUSIVE; INSERT INTO t(v) VALUES (1)")
+            for count in 1...3 {
+                let push = await source.replicator().push()
+                guard case .retryable(.lockBusy, _) = push.outcome else {
+                    Issue.record("\(push.outcome)")
+                    return
+                }
+                #expect(push.streak.count == UInt32(count))
+            }
+            try owner.close()
+            let last = source.replicator()
+            let push = await last.push()
+            #expect(push.outcome == .pushed && push.streak.count == 0)
+            await last.close()
+        }
+    }
+
+    @Test("a sync and a checkpoint without a bucket get over a lost place and a lost ledger")
+    func syncsAlone() async throws {
+        try await withSource { source in
+            let first = source.replicator()
+            #expect(await first.push().outcome == .pushed)
+            await first.close()
+            let meta = ReplicatorStatus.directory(of: source.path)
+            for name in ["dormouse-ledger", "dormouse-state"] {
+                try FileManager.default.removeItem(atPath: "\(meta)/\(name)")
+            }
+            try source.insert(3)
+            let second = source.replicator()
+            let sync = try await second.sync()
+            #expect(sync.kind == .snapshot(.noLedger), "\(sync)")
+            #expect(try await second.checkpoint().result.isComplete)
+            #expect(await second.push().outcome == .pushed)
+            await second.close()
+        }
+    }
+}

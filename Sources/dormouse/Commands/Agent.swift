@@ -4,6 +4,7 @@ import CommandLineKit
 import Configuration
 import DurableFiles
 import Replication
+import Telemetry
 
 extension Command {
     /// `dormouse agent`: collector and replicator.
@@ -94,6 +95,18 @@ extension Command {
                 let config = try AgentConfig.load(path: path)
                 return (config, streams(of: config))
             } catch {
+                // As a service there is nobody at standard error but the journal.
+                let journal = Journal()
+                if journal.usesJournal {
+                    for line in error.lines {
+                        journal.write(
+                            .config,
+                            .error,
+                            "the configuration cannot be used",
+                            [.detail: FieldValue(line)]
+                        )
+                    }
+                }
                 throw CommandFailure(error.lines.joined(separator: "\n"), code: .usage)
             }
         }
