@@ -59,12 +59,16 @@ extension ChaosTests {
                 }
                 try await check(scene, "the end of seed \(chance.seed)", integrity: true)
                 try await scene.expectVerified()
-                // A restart is proved after a kill by what is left behind the cursor. Where the file
-                // ends at the cursor nothing is left, and then pages are compared, no more.
+                // After a kill right behind a sealed checkpoint a restart is proved by what is left
+                // of the old generation. Where the file ends at the cursor nothing is left; and of a
+                // generation that was killed before its first commit SQLite keeps not even the salts:
+                // the next begins with random ones. Then pages are compared, no more, and seldom.
                 #expect(
-                    Set(scene.rescanReasons.keys).isSubset(of: ["wal-truncated"]),
+                    Set(scene.rescanReasons.keys)
+                        .isSubset(of: ["wal-truncated", "restarted-repeatedly"]),
                     "\(scene.rescans.map(\.line))"
                 )
+                #expect(scene.rescans.count <= max(2, cycles / 50))
                 print(
                     """
                     agent chaos: \(cycles) cycles (\(tally.kills) kills, \(tally.stops) stops, \

@@ -80,7 +80,8 @@ extension ChaosTests {
                 scene.expectNoSnapshotAfterTheFirst()
                 // See the other agent chaos.
                 #expect(
-                    Set(scene.rescanReasons.keys).isSubset(of: ["wal-truncated"]),
+                    Set(scene.rescanReasons.keys)
+                        .isSubset(of: ["wal-truncated", "restarted-repeatedly"]),
                     "\(scene.rescans.map(\.line))"
                 )
                 print(
