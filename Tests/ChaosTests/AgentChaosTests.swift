@@ -59,14 +59,19 @@ extension ChaosTests {
                 }
                 try await check(scene, "the end of seed \(chance.seed)", integrity: true)
                 try await scene.expectVerified()
-                // A restart is proved after a kill by what is left behind the cursor. Where the file
-                // ends at the cursor, or the samples have grown past it before the kill, nothing is
-                // left, and then pages are compared, no more.
-                let unproved: Set = ["wal-truncated", "restarted-past-cursor"]
+                // After a kill right behind a sealed checkpoint a restart is proved by what is left
+                // of the old generation. Where the file ends at the cursor nothing is left; and of a
+                // generation that was killed before its first commit SQLite keeps not even the salts:
+                // the next begins with random ones; and on a slow machine the samples may have grown
+                // past the cursor before the next sync. Then pages are compared, no more, and seldom.
                 #expect(
-                    Set(scene.rescanReasons.keys).isSubset(of: unproved),
+                    Set(scene.rescanReasons.keys)
+                        .isSubset(
+                            of: ["wal-truncated", "restarted-repeatedly", "restarted-past-cursor"]
+                        ),
                     "\(scene.rescans.map(\.line))"
                 )
+                #expect(scene.rescans.count <= max(5, cycles / 25))
                 print(
                     """
                     agent chaos: \(cycles) cycles (\(tally.kills) kills, \(tally.stops) stops, \
