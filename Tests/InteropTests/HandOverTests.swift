@@ -153,8 +153,9 @@ struct HandOverTests {
                 try await dormouse(stage, end: end)
                 try await stage.expectRestorable()
             }
+            // Of a step of Litestream's that was killed its own snapshot may be all that is there.
+            #expect(try await DirectoryBucket(stage.bucketPath).head() >= TXID(5))
             let files = try await stage.levelZero()
-            #expect(files.count >= 5)
             for file in files.dropFirst() {
                 #expect(file.sizeInBytes < whole / 2, "\(file) has \(file.sizeInBytes) of \(whole)")
             }
