@@ -45,6 +45,9 @@ let package = Package(
         system("CLZ4", pkgConfig: "liblz4", package: "liblz4-dev"),
         // Ours: instructions that Swift has no spelling for.
         .systemLibrary(name: "CCRC64", path: "Sources/CModules/CCRC64"),
+        system("CCurl", package: "libcurl4-openssl-dev"),
+        system("CMicroHTTPD", package: "libmicrohttpd-dev"),
+        system("CZstd", pkgConfig: "libzstd", package: "libzstd-dev"),
         system("CSystemd", pkgConfig: "libsystemd", package: "libsystemd-dev"),
         system("CYAML", pkgConfig: "yaml-0.1", package: "libyaml-dev"),
 
@@ -53,11 +56,23 @@ let package = Package(
         library("LTXCodec", ["CLZ4", "CCRC64"]),
         library("SQLiteBridge", ["CSQLite", "DurableFiles"]),
         library("SQLiteWAL"),
-        library("Bucket", ["LTXCodec", "DurableFiles"]),
+        library("Wire", ["LTXCodec"]),
+        library("Transfer", ["CCurl", "DurableFiles", "Wire"]),
+        library("Bucket", ["LTXCodec", "DurableFiles", "Wire", "Transfer"]),
         library("Replica", ["LTXCodec", "SQLiteBridge", "Bucket", "DurableFiles"]),
         library(
             "Replication",
-            ["LTXCodec", "SQLiteBridge", "SQLiteWAL", "Bucket", "Replica", "DurableFiles"]
+            [
+                "LTXCodec", "SQLiteBridge", "SQLiteWAL", "Transfer", "Bucket", "Replica",
+                "DurableFiles",
+            ]
+        ),
+        library(
+            "Sink",
+            [
+                "CMicroHTTPD", "CZstd", "LTXCodec", "SQLiteBridge", "Wire", "Bucket", "Replica",
+                "DurableFiles",
+            ]
         ),
         library("Telemetry", ["CSystemd"]),
         library("Lifecycle", ["CLinux", "SQLiteBridge", "DurableFiles"]),
@@ -67,7 +82,8 @@ let package = Package(
         .executableTarget(
             name: "dormouse",
             dependencies: [
-                "LTXCodec", "SQLiteBridge", "SQLiteWAL", "Bucket", "Replication", "Replica",
+                "LTXCodec", "SQLiteBridge", "SQLiteWAL", "Transfer", "Bucket", "Replication",
+                "Replica", "Sink",
                 "Telemetry", "Lifecycle", "Collector", "Configuration", "CommandLineKit",
                 "DurableFiles", "CLinux",
             ],
@@ -79,7 +95,9 @@ let package = Package(
         tests("LTXCodecTests", ["LTXCodec", "CLZ4"]),
         tests("SQLiteBridgeTests", ["SQLiteBridge", "DurableFiles"]),
         tests("SQLiteWALTests", ["SQLiteWAL"]),
-        tests("BucketTests", ["Bucket", "LTXCodec", "DurableFiles"]),
+        tests("WireTests", ["Wire", "LTXCodec"]),
+        tests("TransferTests", ["Transfer", "Wire", "DurableFiles"]),
+        tests("BucketTests", ["Bucket", "LTXCodec", "DurableFiles", "Transfer", "Wire"]),
         tests(
             "ReplicationTests",
             [
@@ -88,6 +106,13 @@ let package = Package(
             ]
         ),
         tests("ReplicaTests", ["Replica", "Bucket", "LTXCodec", "SQLiteBridge", "DurableFiles"]),
+        tests(
+            "SinkTests",
+            [
+                "Sink", "Wire", "Bucket", "Replica", "Replication", "SQLiteBridge", "LTXCodec",
+                "DurableFiles", "CZstd",
+            ]
+        ),
         tests("TelemetryTests", ["Telemetry"]),
         tests("LifecycleTests", ["Lifecycle", "SQLiteBridge"]),
         tests("CollectorTests", ["Collector", "SQLiteBridge", "SQLiteWAL"]),

@@ -1,5 +1,6 @@
 public import DurableFiles
 public import LTXCodec
+public import Transfer
 
 #if canImport(Glibc)
 import Glibc
@@ -23,6 +24,11 @@ public enum BucketError: Error, Equatable, Sendable {
     case noSpace(FileError)
     /// Other bytes stand under the name of a file to be stored.
     case conflict(level: Int, name: LTXFileName)
+    /// The server does not take the write: it does not continue its head, or another writer has the
+    /// lease. `reason` is the server's line.
+    case fenced(reason: String)
+    /// A request to a server failed.
+    case transfer(TransferFailure)
     /// A file is not there, or not any more.
     case notFound(level: Int, name: LTXFileName)
     /// The local file is not the one that was announced.
@@ -67,6 +73,10 @@ extension BucketError: CustomStringConvertible {
         case .conflict(let level, let name):
             "\(level)/\(name) is already in the bucket with other content: "
                 + "another writer uses this bucket, or the database was replaced"
+        case .fenced(let reason):
+            "the server refuses the write: \(reason)"
+        case .transfer(let failure):
+            "\(failure)"
         case .notFound(let level, let name):
             "\(level)/\(name) is not in the bucket"
         case .sourceSize(let path, let expected, let actual):

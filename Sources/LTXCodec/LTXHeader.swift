@@ -159,7 +159,7 @@ extension LTXHeader {
     /// - Throws: The first fault from front to back.
     public func validate() throws(LTXError) {
         guard flags & ~LTXHeader.noChecksumFlag == 0 else { throw .headerFlags(flags) }
-        guard pageSize.nonzeroBitCount == 1, (512...65_536).contains(pageSize) else {
+        guard isPageSize(pageSize) else {
             throw .pageSize(pageSize)
         }
         guard TXID.zero < minTXID, minTXID <= maxTXID else {

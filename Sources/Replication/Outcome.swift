@@ -61,6 +61,16 @@ public enum RetryReason: String, Sendable, CaseIterable {
     case bucketFull = "bucket-full"
     /// A read or write failed.
     case ioError = "io-error"
+    /// The server cannot be reached, or the connection broke.
+    case network
+    /// The server, or something before it, did not answer in time (also 408).
+    case timeout
+    /// An answer ended before its length.
+    case shortBody = "short-body"
+    /// The server asks to slow down (425, 429).
+    case throttled
+    /// The server failed (5xx).
+    case serverError = "server-error"
     /// Somebody else wrote to the bucket meanwhile; the next push begins with its lineage.
     case lineageConflict = "lineage-conflict"
     case cancelled
@@ -84,6 +94,16 @@ public enum UnavailableReason: String, Sendable, CaseIterable {
     case notABucket = "not-a-bucket"
     /// Files of the bucket are damaged or belong to something else.
     case bucketUnusable = "bucket-unusable"
+    /// The server's certificate cannot be trusted, or our own not be used.
+    case untrusted
+    /// The token is missing or wrong (401).
+    case unauthorized
+    /// The token may only read, or the server takes no writes (403).
+    case readOnly = "read-only"
+    /// What answers does not speak the protocol.
+    case notASink = "not-a-sink"
+    /// It speaks another version of it.
+    case wrongProtocol = "wrong-protocol"
     /// The bucket's history is not this database's, and the configuration says to stop then.
     case lineageConflict = "lineage-conflict"
 }

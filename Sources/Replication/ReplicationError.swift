@@ -3,6 +3,7 @@ import DurableFiles
 import LTXCodec
 import SQLiteBridge
 import SQLiteWAL
+import Transfer
 
 /// What a replicator itself has to say; the rest comes from SQLite, the files and the bucket.
 public enum ReplicationError: Error, Equatable, Sendable, CustomStringConvertible {
@@ -66,8 +67,27 @@ extension Replicator {
         case .missing, .notABucket, .otherLayout: .unavailable(.notABucket, detail: detail)
         case .badAddress, .unsupported: .unavailable(.notConfigured, detail: detail)
         case .noSpace: .retryable(.bucketFull, detail: detail)
-        case .conflict: .retryable(.lineageConflict, detail: detail)
+        case .conflict, .fenced: .retryable(.lineageConflict, detail: detail)
+        case .transfer(let failure): outcome(of: failure.kind, detail)
         case .notFound, .io, .sourceSize: .retryable(.ioError, detail: detail)
+        }
+    }
+
+    private static func outcome(of kind: TransferFailure.Kind, _ detail: String) -> PushOutcome {
+        switch kind {
+        case .resolve, .connect, .reset: .retryable(.network, detail: detail)
+        case .timeout, .requestTimeout: .retryable(.timeout, detail: detail)
+        case .shortBody: .retryable(.shortBody, detail: detail)
+        case .throttled: .retryable(.throttled, detail: detail)
+        case .server: .retryable(.serverError, detail: detail)
+        case .serverFull: .retryable(.bucketFull, detail: detail)
+        case .cancelled: .retryable(.cancelled, detail: detail)
+        case .conflict: .retryable(.lineageConflict, detail: detail)
+        case .tls: .unavailable(.untrusted, detail: detail)
+        case .unauthorized: .unavailable(.unauthorized, detail: detail)
+        case .readOnly: .unavailable(.readOnly, detail: detail)
+        case .notASink, .missing, .badAnswer, .refused: .unavailable(.notASink, detail: detail)
+        case .wrongProtocol: .unavailable(.wrongProtocol, detail: detail)
         }
     }
 

@@ -2,6 +2,7 @@ import Bucket
 import CommandLineKit
 import Replica
 import SQLiteBridge
+import Transfer
 
 extension ExitCode {
     /// How a verb that meets an error ends: as a push that meets it would.
@@ -20,7 +21,8 @@ extension ExitCode {
         case .denied, .readOnly, .missing, .notABucket, .otherLayout: .refused
         case .badAddress, .unsupported: .usage
         case .noSpace: .tryAgain
-        case .conflict, .notFound, .io, .sourceSize: .failed
+        case .conflict, .fenced, .notFound, .io, .sourceSize: .failed
+        case .transfer(let failure): failure.kind.isRetryable ? .tryAgain : .refused
         }
     }
 }

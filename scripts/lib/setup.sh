@@ -16,7 +16,10 @@ peer_pins=(
 )
 
 # Debian packages, by what needs them.
-packages_to_build=(libsqlite3-dev liblz4-dev libsystemd-dev libyaml-dev pkg-config)
+packages_to_build=(
+    libsqlite3-dev liblz4-dev libzstd-dev libcurl4-openssl-dev libmicrohttpd-dev libsystemd-dev
+    libyaml-dev pkg-config
+)
 packages_to_test=(sqlite3 python3 python3-venv shellcheck)
 packages_to_bench=(sqlite3 python3 python3-venv lz4 gcc libc6-dev)
 

@@ -1,6 +1,6 @@
 public import LTXCodec
 
-/// One checksum a page of the database at the last published TXID.
+/// One checksum a page of a database at one TXID.
 ///
 /// A lost place then costs one scan instead of a whole upload: pages whose checksum differs are
 /// the delta. 8 bytes a page: 1.5 MB for 187,000 pages. The checksums are LTX's own, so their
@@ -10,7 +10,8 @@ public struct PageLedger: Equatable, Sendable {
     public private(set) var txid: TXID
     /// Size of the database in pages; as many checksums, that of the lock page zero.
     public var commit: UInt32 { UInt32(checksums.count) }
-    private(set) var checksums: [UInt64]
+    /// Of each page; 0 for none yet, and for the lock page.
+    public private(set) var checksums: [UInt64]
     private var rolling = DatabaseChecksum()
 
     /// The database checksum at `txid`.
@@ -22,7 +23,8 @@ public struct PageLedger: Equatable, Sendable {
         checksums = []
     }
 
-    init(pageSize: UInt32, txid: TXID, checksums: [UInt64]) {
+    /// A ledger of given checksums, 0 for the lock page.
+    public init(pageSize: UInt32, txid: TXID, checksums: [UInt64]) {
         self.init(pageSize: pageSize, txid: txid)
         self.checksums = checksums
         for checksum in checksums where checksum != 0 {

@@ -1,6 +1,5 @@
 import DurableFiles
 package import LTXCodec
-import SQLiteWAL
 
 #if canImport(Glibc)
 import Glibc
@@ -63,7 +62,7 @@ package struct LedgerFile {
         let count = try header.withUnsafeMutableBytes { try file.read(at: 0, into: $0) }
         guard count == Self.headerSize, Array(header[..<8]) == Self.magic,
             header.integer(UInt64.self, at: 32) == Self.crc(header[..<32]),
-            WALHeader.isPageSize(header.integer(UInt32.self, at: 8))
+            isPageSize(header.integer(UInt32.self, at: 8))
         else { throw Damage.header }
         let pages = Int(header.integer(UInt32.self, at: 12))
         guard status.sizeInBytes >= Int64(Self.headerSize) + 8 * Int64(pages) else {

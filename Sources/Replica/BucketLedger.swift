@@ -1,9 +1,8 @@
-import Bucket
-import LTXCodec
-import Replica
+package import Bucket
+package import LTXCodec
 
 /// Computes the page ledger of what a bucket really holds, by reading its files.
-enum BucketLedger {
+package enum BucketLedger {
     /// Reads a state to its end; memory is 8 bytes a page and one page.
     ///
     /// - Parameters:
@@ -11,7 +10,7 @@ enum BucketLedger {
     ///   - txid: Its head.
     /// - Returns: The ledger at that TXID.
     /// - Throws: `RestoreError` for a bucket that cannot be restored, `BucketError`.
-    nonisolated(nonsending) static func compute(
+    nonisolated(nonsending) package static func compute(
         _ bucket: any BucketClient,
         at txid: TXID
     ) async throws -> PageLedger {
