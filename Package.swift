@@ -77,7 +77,7 @@ let package = Package(
         library("Telemetry", ["CSystemd"]),
         library("Lifecycle", ["CLinux", "SQLiteBridge", "DurableFiles"]),
         library("Collector", ["SQLiteBridge", "DurableFiles"]),
-        library("Configuration", ["CYAML", "Bucket", "DurableFiles"]),
+        library("Configuration", ["CYAML", "Bucket", "DurableFiles", "Wire"]),
         library("CommandLineKit", ["Configuration", "Bucket", "CLinux"]),
         .executableTarget(
             name: "dormouse",
@@ -85,7 +85,7 @@ let package = Package(
                 "LTXCodec", "SQLiteBridge", "SQLiteWAL", "Transfer", "Bucket", "Replication",
                 "Replica", "Sink",
                 "Telemetry", "Lifecycle", "Collector", "Configuration", "CommandLineKit",
-                "DurableFiles", "CLinux",
+                "DurableFiles", "Wire", "CLinux",
             ],
             swiftSettings: strict
         ),
@@ -117,7 +117,7 @@ let package = Package(
         tests("LifecycleTests", ["Lifecycle", "SQLiteBridge"]),
         tests("CollectorTests", ["Collector", "SQLiteBridge", "SQLiteWAL"]),
         tests("ConfigurationTests", ["Configuration", "Bucket", "Collector"]),
-        tests("CommandLineKitTests", ["CommandLineKit", "Configuration", "Bucket"]),
+        tests("CommandLineKitTests", ["CommandLineKit", "Configuration", "Bucket", "Wire"]),
         tests(
             "CommandLineTests",
             ["Bucket", "LTXCodec", "Replica", "Replication", "SQLiteBridge", "Telemetry"]

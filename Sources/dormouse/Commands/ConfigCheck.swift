@@ -1,5 +1,6 @@
 import CommandLineKit
 import Configuration
+import Wire
 
 extension Command {
     /// `dormouse config check`: everything that is wrong with a configuration.
