@@ -116,7 +116,7 @@ let package = Package(
         tests("TelemetryTests", ["Telemetry"]),
         tests("LifecycleTests", ["Lifecycle", "SQLiteBridge"]),
         tests("CollectorTests", ["Collector", "SQLiteBridge", "SQLiteWAL"]),
-        tests("ConfigurationTests", ["Configuration", "Bucket", "Collector"]),
+        tests("ConfigurationTests", ["Configuration", "Bucket", "Collector", "Wire"]),
         tests("CommandLineKitTests", ["CommandLineKit", "Configuration", "Bucket", "Wire"]),
         tests(
             "CommandLineTests",
