@@ -5,7 +5,11 @@ import Wire
 
 @Suite("Freshness")
 struct FreshnessTests {
-    private let name = DatabaseName("health")!
+    private let name: DatabaseName
+
+    init() throws {
+        name = try #require(DatabaseName("health"))
+    }
 
     private func freshness(
         applied: (txid: UInt64, timestamp: Int64)?,

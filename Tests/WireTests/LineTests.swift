@@ -4,7 +4,7 @@ import Wire
 
 @Suite("Lines of the protocol")
 struct LineTests {
-    private static let file = LTXFileName("0000000000000001-000000000000000c.ltx")!
+    private static let file = LTXFileName(minTXID: TXID(1), maxTXID: TXID(12))
 
     private static let lines: [(String, ListingLine)] = [
         (

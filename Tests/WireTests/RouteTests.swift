@@ -4,9 +4,9 @@ import Wire
 
 @Suite("Paths of the protocol")
 struct RouteTests {
-    private static let name = DatabaseName("health_1-x")!
-    private static let file = LTXFileName("0000000000000001-000000000000000c.ltx")!
-    private static let id = UploadID("0123456789abcdef0123456789abcdef")!
+    private static let name = DatabaseName.known("health_1-x")
+    private static let file = LTXFileName(minTXID: TXID(1), maxTXID: TXID(12))
+    private static let id = UploadID.known("0123456789abcdef0123456789abcdef")
 
     private static let routes: [(String, String, DatabaseRoute)] = [
         ("", "", .root),
