@@ -77,6 +77,7 @@ let package = Package(
         library("Telemetry", ["CSystemd"]),
         library("Lifecycle", ["CLinux", "SQLiteBridge", "DurableFiles"]),
         library("Collector", ["SQLiteBridge", "DurableFiles"]),
+        library("Chaos", ["DurableFiles"]),
         library("Configuration", ["CYAML", "Bucket", "DurableFiles"]),
         library("CommandLineKit", ["Configuration", "Bucket", "CLinux"]),
         .executableTarget(
