@@ -127,7 +127,8 @@ let package = Package(
             "InteropTests",
             ["Replication", "Replica", "SQLiteBridge", "Bucket", "LTXCodec"]
         ),
-        tests("ChaosTests", ["SQLiteBridge", "Bucket", "LTXCodec", "Replica"]),
+        tests("ChaosTests", ["Chaos", "SQLiteBridge", "Bucket", "LTXCodec", "Replica"]),
+        tests("StoryTests", ["Chaos", "SQLiteBridge"]),
     ],
     swiftLanguageModes: [.v6]
 )
