@@ -78,7 +78,7 @@ let package = Package(
         library("Lifecycle", ["CLinux", "SQLiteBridge", "DurableFiles"]),
         library("Collector", ["SQLiteBridge", "DurableFiles"]),
         library("Chaos", ["DurableFiles"]),
-        library("Configuration", ["CYAML", "Bucket", "DurableFiles"]),
+        library("Configuration", ["CYAML", "Bucket", "DurableFiles", "Wire"]),
         library("CommandLineKit", ["Configuration", "Bucket", "CLinux"]),
         .executableTarget(
             name: "dormouse",
@@ -86,7 +86,7 @@ let package = Package(
                 "LTXCodec", "SQLiteBridge", "SQLiteWAL", "Transfer", "Bucket", "Replication",
                 "Replica", "Sink",
                 "Telemetry", "Lifecycle", "Collector", "Configuration", "CommandLineKit",
-                "DurableFiles", "CLinux",
+                "DurableFiles", "Wire", "CLinux",
             ],
             swiftSettings: strict
         ),
@@ -117,8 +117,8 @@ let package = Package(
         tests("TelemetryTests", ["Telemetry"]),
         tests("LifecycleTests", ["Lifecycle", "SQLiteBridge"]),
         tests("CollectorTests", ["Collector", "SQLiteBridge", "SQLiteWAL"]),
-        tests("ConfigurationTests", ["Configuration", "Bucket", "Collector"]),
-        tests("CommandLineKitTests", ["CommandLineKit", "Configuration", "Bucket"]),
+        tests("ConfigurationTests", ["Configuration", "Bucket", "Collector", "Wire"]),
+        tests("CommandLineKitTests", ["CommandLineKit", "Configuration", "Bucket", "Wire"]),
         tests(
             "CommandLineTests",
             ["Bucket", "LTXCodec", "Replica", "Replication", "SQLiteBridge", "Telemetry"]

@@ -3,6 +3,7 @@ import LTXCodec
 import Replication
 import SQLiteBridge
 import Telemetry
+import Wire
 
 extension PushRecord {
     /// The journal records of one push: the push itself, and before it what was out of the
