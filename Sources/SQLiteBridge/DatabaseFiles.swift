@@ -128,7 +128,7 @@ public final class DatabaseFiles: Sendable {
     ///
     /// Frames are read and packed meanwhile, which takes about as long.
     public func startSyncingWAL() {
-        sidecars.withLock { $0.wal }?.file.startWriteback()
+        held.withLock { $0.wal }?.file.startWriteback()
     }
 
     /// Reads wal-index bytes (the `-shm` file); 0 where there is none.
