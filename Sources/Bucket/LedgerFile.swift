@@ -102,8 +102,14 @@ package struct LedgerFile {
     ///   - ledger: The ledger as it is now.
     ///   - changed: Ascending page numbers whose entries changed.
     ///   - grownFrom: The commit before, so that new pages without an entry are written too.
+    ///   - durably: Wait for the disk; not for who can compute the ledger anew.
     /// - Throws: `FileError`.
-    package func update(to ledger: PageLedger, changed: [Pgno], grownFrom: UInt32) throws {
+    package func update(
+        to ledger: PageLedger,
+        changed: [Pgno],
+        grownFrom: UInt32,
+        durably: Bool = true
+    ) throws {
         let file = try FileDescriptor(path, O_RDWR)
         try ledger.checksums.withUnsafeBytes { entries in
             var index = 0
@@ -124,7 +130,7 @@ package struct LedgerFile {
         if ledger.commit > grownFrom { try file.truncate(to: length) }
         try header(of: ledger).withUnsafeBytes { try file.write($0, at: 0) }
         if ledger.commit < grownFrom { try file.truncate(to: length) }
-        try file.sync()
+        if durably { try file.sync() }
     }
 
     private func header(of ledger: PageLedger) -> [UInt8] {
