@@ -19,6 +19,9 @@ public enum WireHeader {
     public static let txid = "dormouse-txid"
     /// The rolling database checksum, 16 hex digits: on a `PUT`, of the database after the file.
     public static let checksum = "dormouse-checksum"
+    /// On responses about a database: the file checksum in the trailer of the level-0 file that
+    /// ends at the head.
+    public static let headChecksum = "dormouse-head-checksum"
     /// `1` on a response about a database whose live copy differs from what its writer said.
     public static let rebase = "dormouse-rebase"
     /// On an ingest: the TXID at which the image is the database of this lineage.

@@ -89,7 +89,9 @@ extension UploadLog {
             sealed("dialect \(order.dialect.interopVersion.map { "\($0)" } ?? "-")"),
             sealed("length \(order.length.map { "\($0)" } ?? "-")"),
         ]
-        for header in order.headers { lines.append(sealed("header \(header.name) \(header.value)")) }
+        for header in order.headers {
+            lines.append(sealed("header \(header.name) \(header.value)"))
+        }
         lines.append(sealed("begin"))
         return lines.joined(separator: "\n") + "\n"
     }
