@@ -77,6 +77,7 @@ let package = Package(
         library("Telemetry", ["CSystemd"]),
         library("Lifecycle", ["CLinux", "SQLiteBridge", "DurableFiles"]),
         library("Collector", ["SQLiteBridge", "DurableFiles"]),
+        library("Chaos", ["DurableFiles"]),
         library("Configuration", ["CYAML", "Bucket", "DurableFiles", "Wire"]),
         library("CommandLineKit", ["Configuration", "Bucket", "CLinux"]),
         .executableTarget(
@@ -126,7 +127,8 @@ let package = Package(
             "InteropTests",
             ["Replication", "Replica", "SQLiteBridge", "Bucket", "LTXCodec"]
         ),
-        tests("ChaosTests", ["SQLiteBridge", "Bucket", "LTXCodec", "Replica"]),
+        tests("ChaosTests", ["Chaos", "SQLiteBridge", "Bucket", "LTXCodec", "Replica"]),
+        tests("StoryTests", ["Chaos", "SQLiteBridge"]),
     ],
     swiftLanguageModes: [.v6]
 )

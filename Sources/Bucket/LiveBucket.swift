@@ -52,19 +52,29 @@ public struct LiveCondition: Hashable, Sendable {
     public var head: TXID
     /// The id of the lineage it holds; `nil` from a server that keeps none, or while it is empty.
     public var lineage: String?
+    /// The file checksum of the level-0 file that ends at the head, where the server says it.
+    public var headChecksum: Checksum?
     /// Whether the live copy was found to differ from what the writer said: the sink asks for a
     /// rebase.
     public var wantsRebase: Bool
 
-    public init(head: TXID, lineage: String?, wantsRebase: Bool = false) {
+    public init(
+        head: TXID,
+        lineage: String?,
+        headChecksum: Checksum? = nil,
+        wantsRebase: Bool = false
+    ) {
         self.head = head
         self.lineage = lineage
+        self.headChecksum = headChecksum
         self.wantsRebase = wantsRebase
     }
 }
 
 /// What a writer says beyond the bytes.
 public struct WriteFacts: Hashable, Sendable {
+    /// Who writes, for the server's lease; visible ASCII.
+    public var writer: String?
     /// The id of the lineage, which the server compares with its own; `nil` says nothing.
     public var lineage: String?
     /// The rolling checksum of the database after the write; `.none` says nothing.
@@ -72,7 +82,13 @@ public struct WriteFacts: Hashable, Sendable {
     /// Take the writer's lease from whoever has it.
     public var takesOver: Bool
 
-    public init(lineage: String? = nil, checksum: Checksum = .none, takesOver: Bool = false) {
+    public init(
+        writer: String? = nil,
+        lineage: String? = nil,
+        checksum: Checksum = .none,
+        takesOver: Bool = false
+    ) {
+        self.writer = writer
         self.lineage = lineage
         self.checksum = checksum
         self.takesOver = takesOver

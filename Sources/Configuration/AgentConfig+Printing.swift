@@ -76,7 +76,9 @@ extension AgentConfig {
     private var httpSettings: [ConfigurationValue.Setting] {
         guard case .http = destination else { return [] }
         var settings = http.token?.settings("token") ?? []
-        if let authorities = http.authorities { settings.append(.init("ca-file", .text(authorities))) }
+        if let authorities = http.authorities {
+            settings.append(.init("ca-file", .text(authorities)))
+        }
         if let client = http.client {
             settings.append(.init("client-certificate", .text(client.certificate)))
             settings.append(.init("client-key", .text(client.key)))

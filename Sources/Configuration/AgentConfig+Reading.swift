@@ -53,7 +53,9 @@ struct AgentReader {
 
     /// - Returns: `nil` when a required setting is missing or wrong; that has been reported.
     mutating func read(_ root: YAMLNode) -> AgentConfig? {
-        guard var top = Section(root, path: "", schema: .agent, problems: problems) else { return nil }
+        guard var top = Section(root, path: "", schema: .agent, problems: problems) else {
+            return nil
+        }
         let database = top.absolutePath("database", required: true)
         let destination = destination(in: &top, database: database)
         // The real values, or any: the rest is read in either case, to report all at once.
@@ -164,7 +166,11 @@ struct AgentReader {
         for (one, other) in [
             ("client-certificate", "client-key"), ("client-key", "client-certificate"),
         ] where section.has(one) && !section.has(other) {
-            problems.add("needs \"\(other)\" beside it", key: section.key(one), line: section.line(of: one))
+            problems.add(
+                "needs \"\(other)\" beside it",
+                key: section.key(one),
+                line: section.line(of: one)
+            )
         }
         let (second, hour): (Duration, Duration) = (.seconds(1), .seconds(3_600))
         if let value = section.duration("connect-timeout", in: second...hour) {

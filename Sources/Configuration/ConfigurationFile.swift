@@ -19,10 +19,9 @@ enum ConfigurationFile {
         }
     }
 
-    /// Reads the bytes of a file into a configuration.
+    /// Reads the bytes of a file into a configuration, or throws everything that was reported.
     ///
-    /// - Parameter read: Reads the document; reports what is wrong and is `nil` then.
-    /// - Throws: `ConfigurationError` with everything that was reported.
+    /// `read` gets the document, reports what is wrong with it, and is `nil` then.
     static func parse<Config>(
         _ bytes: [UInt8],
         file: String,

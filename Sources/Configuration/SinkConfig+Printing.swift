@@ -1,3 +1,5 @@
+internal import Wire
+
 extension SinkConfig {
     /// Every setting as it is in force, in the order of `config/sink.yml`.
     public var settings: [ConfigurationValue.Setting] {

@@ -23,9 +23,7 @@ public enum TokenSource: Hashable, Sendable, CustomStringConvertible {
 
     /// Reads the token; line feeds at the end of the file are not part of it.
     ///
-    /// - Parameter credentials: The directory of the service's credentials, which systemd names in
-    ///   `$CREDENTIALS_DIRECTORY`.
-    /// - Throws: `Failure`.
+    /// A credential is looked for in the directory that systemd names in `$CREDENTIALS_DIRECTORY`.
     public func read(
         credentials: String? = Self.credentialsDirectory
     ) throws(Failure) -> BearerToken {

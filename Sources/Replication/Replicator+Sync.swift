@@ -252,7 +252,7 @@ extension Replicator {
         let draft = session.draft(
             commit: source.commit,
             of: source,
-            isNewBase: reason == .pageSizeChanged || reason == .bucketBroken,
+            isNewBase: reason.beginsAnew,
             now: options.now()
         )
         let written = try session.write(draft) { try source.forEach($0) }

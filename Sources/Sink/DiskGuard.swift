@@ -72,7 +72,7 @@ public struct DiskGuard: Hashable, Sendable {
         self.reserve = reserve
     }
 
-    /// - Parameter incoming: Bytes that are to be written; 0 when nobody knows.
+    /// Decides on a write of so many bytes; 0 when nobody knows how many.
     public func decision(_ space: DiskSpace, incoming: Int64) -> DiskDecision {
         let reserve = reserve.bytes(of: space.total)
         let (needed, overflow) = reserve.addingReportingOverflow(max(0, incoming))

@@ -87,9 +87,7 @@ public struct Freshness: Hashable, Sendable {
         return overflow ? nil : max(0, lag)
     }
 
-    /// The body of `GET …/freshness`.
-    ///
-    /// - Parameter now: Milliseconds since 1970, by the sink's clock.
+    /// The body of `GET …/freshness`; `now` is the sink's clock, milliseconds since 1970.
     public func json(now: Int64) -> JSONValue {
         var members: [JSONValue.Member] = [
             .init("database", .string(database.description)),

@@ -144,7 +144,9 @@ extension PushRecord {
         case .retryable: .tryAgain
         case .unavailable(let reason, _):
             switch reason {
-            case .bucketDenied, .notABucket, .bucketUnusable, .lineageConflict: .refused
+            case .bucketDenied, .notABucket, .bucketUnusable, .lineageConflict, .untrusted,
+                .unauthorized, .readOnly, .notASink, .wrongProtocol:
+                .refused
             case .notConfigured: .usage
             case .databaseMissing, .databaseEmpty, .notADatabase, .notWALMode, .databaseDenied,
                 .databaseCorrupt, .databaseClaimed:

@@ -225,7 +225,8 @@ extension Refusal {
         ),
         Refusal(
             "two places for one token",
-            whole: "database: /d\ndestination: http://s/db/x\nhttp: { token-file: /t, client-certificate: /c,\n"
+            whole:
+                "database: /d\ndestination: http://s/db/x\nhttp: { token-file: /t, client-certificate: /c,\n"
                 + "  token-credential: t }",
             "a.yml:3: http.client-certificate: needs \"client-key\" beside it",
             "a.yml:4: http.token-credential: is set beside \"token-file\": one of them is enough"

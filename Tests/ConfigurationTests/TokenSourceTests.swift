@@ -82,8 +82,10 @@ struct ListenAddressTests {
 
     @Test(
         "what is none is refused",
-        arguments: ["", ":80", "80", "127.1:80", "[127.0.0.1]:80", "[::1]", "::1:80", "1.2.3.4:-1",
-            "1.2.3.4:+1", "1.2.3.4:", "[]:1", "1.2.3.4:99999", "host:1"]
+        arguments: [
+            "", ":80", "80", "127.1:80", "[127.0.0.1]:80", "[::1]", "::1:80", "1.2.3.4:-1",
+            "1.2.3.4:+1", "1.2.3.4:", "[]:1", "1.2.3.4:99999", "host:1",
+        ]
     )
     func refuses(text: String) {
         #expect(throws: ListenAddress.Invalid.self) { try ListenAddress(parsing: text) }

@@ -1,7 +1,7 @@
-public import DurableFiles
+import DurableFiles
 import Glibc
 import Synchronization
-public import Wire
+import Wire
 
 /// What an upload resource says of itself.
 public struct UploadStatus: Hashable, Sendable {

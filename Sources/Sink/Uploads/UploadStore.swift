@@ -33,6 +33,7 @@ public final class UploadStore: Sendable {
     ///
     /// - Parameters:
     ///   - directory: Made by the first upload.
+    ///   - limits: What uploads may take.
     ///   - clock: Milliseconds since 1970.
     /// - Throws: `FileError` when the directory cannot be read.
     public init(

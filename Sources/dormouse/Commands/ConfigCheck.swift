@@ -11,7 +11,9 @@ extension Command {
             Every problem is one line on standard output, as file:line: setting: what is wrong.
             Nothing is opened or changed but the file itself.
             """,
-        positionals: [Positional("FILE", help: "agent.yml or sink.yml, told apart by its settings")],
+        positionals: [
+            Positional("FILE", help: "agent.yml or sink.yml, told apart by its settings")
+        ],
         options: [CommonOptions.json, printOption],
         examples: [
             Example(
