@@ -59,7 +59,7 @@ let package = Package(
         library("Wire", ["LTXCodec"]),
         library("Transfer", ["CCurl", "DurableFiles", "Wire"]),
         library("Bucket", ["LTXCodec", "DurableFiles", "Wire", "Transfer"]),
-        library("Replica", ["LTXCodec", "SQLiteBridge", "Bucket", "DurableFiles"]),
+        library("Replica", ["CZstd", "LTXCodec", "SQLiteBridge", "Bucket", "DurableFiles"]),
         library(
             "Replication",
             [
