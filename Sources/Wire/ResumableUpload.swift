@@ -75,6 +75,14 @@ public struct UploadPart: Hashable, Sendable {
         case problem(UploadProblem)
     }
 
+    public init(dialect: UploadDialect, offset: Int64, isLast: Bool, length: Int64? = nil) {
+        self.dialect = dialect
+        self.offset = offset
+        self.isLast = isLast
+        self.length = length
+    }
+
+    /// Reads a request to append.
     public init(
         _ headers: UploadHeaders,
         mediaType: String?,
