@@ -26,7 +26,8 @@ extension SinkService {
             isDiverged: status.divergence != nil,
             lockHolder: status.blockedBy?.processID
         )
-        if let query = options.newestSample[database.name.description] {
+        if let query = options.newestSample[database.name.description] ?? options.newestSampleOfAll
+        {
             freshness.newestSample = .init(await database.live.newestSample(query))
         }
         return freshness
