@@ -169,7 +169,12 @@ package actor Mirror {
     /// - Throws: `MirrorError`, `BucketError`, `CancellationError`; the mirror stays at the last
     ///   whole state.
     package func advance(within limit: Duration? = nil) async throws {
-        let deadline = limit.map { ContinuousClock.now + $0 }
+        mustList = true
+        try await advance(until: limit.map { ContinuousClock.now + $0 })
+    }
+
+    /// Lists the bucket only if what was announced does not lead on.
+    private func advance(until deadline: Deadline?) async throws {
         try await exclusively { try await self.catchUp(until: deadline) }
     }
 
@@ -182,7 +187,7 @@ package actor Mirror {
         for await _ in board.wakes {
             retry?.cancel()
             do {
-                try await advance()
+                try await advance(until: nil)
                 delay = .seconds(1)
             } catch {
                 if Task.isCancelled { return }
