@@ -52,7 +52,7 @@ let package = Package(
         system("CYAML", pkgConfig: "yaml-0.1", package: "libyaml-dev"),
 
         // Data flows one way: samples → SQLite → WAL → LTX → bucket → mirror.
-        library("DurableFiles"),
+        library("DurableFiles", [.target(name: "CLinux", condition: .when(platforms: [.linux]))]),
         library("LTXCodec", ["CLZ4", "CCRC64"]),
         library("SQLiteBridge", ["CSQLite", "DurableFiles"]),
         library("SQLiteWAL"),
@@ -88,7 +88,10 @@ let package = Package(
                 "Telemetry", "Lifecycle", "Collector", "Configuration", "CommandLineKit",
                 "DurableFiles", "Wire", "CLinux",
             ],
-            swiftSettings: strict
+            swiftSettings: strict,
+            // A push of nothing takes some ten milliseconds; a quarter of that would go into
+            // finding the runtime's libraries.
+            linkerSettings: [.unsafeFlags(["-static-stdlib"])]
         ),
 
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: strict),

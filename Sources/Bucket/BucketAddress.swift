@@ -57,12 +57,21 @@ public enum BucketAddress: Hashable, Sendable {
 
     /// Opens the backend for this address; the place itself is not looked at yet.
     ///
-    /// - Throws: `BucketError.unsupported`.
-    public func client() throws(BucketError) -> any BucketClient {
+    /// - Parameter http: How to speak to a server; by default with the token of the environment,
+    ///   see `HTTPBucketOptions.fromEnvironment`.
+    /// - Returns: The bucket; it is a `LiveBucket` behind `http` and `https`.
+    /// - Throws: `BucketError.unsupported`; `BucketError.transfer` for a token that is none.
+    public func client(http: HTTPBucketOptions? = nil) throws(BucketError) -> any BucketClient {
         switch self {
         // One directory is one bucket, from wherever it is named.
         case .directory(let path): DirectoryBucket(Path.canonical(path))
-        case .http, .s3: throw .unsupported(self)
+        case .http(let address):
+            if let http {
+                HTTPBucket(address, options: http)
+            } else {
+                HTTPBucket(address, options: try HTTPBucketOptions.fromEnvironment())
+            }
+        case .s3: throw .unsupported(self)
         }
     }
 }

@@ -60,11 +60,7 @@ package struct LedgerFile {
         let file = try FileDescriptor(reading: path)
         var header = [UInt8](repeating: 0, count: Self.headerSize)
         let count = try header.withUnsafeMutableBytes { try file.read(at: 0, into: $0) }
-        guard count == Self.headerSize, Array(header[..<8]) == Self.magic,
-            header.integer(UInt64.self, at: 32) == Self.crc(header[..<32]),
-            isPageSize(header.integer(UInt32.self, at: 8))
-        else { throw Damage.header }
-        let pages = Int(header.integer(UInt32.self, at: 12))
+        let pages = try Self.pages(header: header[..<count])
         guard status.sizeInBytes >= Int64(Self.headerSize) + 8 * Int64(pages) else {
             throw Damage.length
         }
@@ -73,11 +69,38 @@ package struct LedgerFile {
             try file.read(at: Int64(Self.headerSize), into: $0)
         }
         guard read == 8 * pages else { throw Damage.length }
+        return try Self.loaded(header: header, checksums)
+    }
+
+    /// Reads a ledger that came over a wire.
+    package static func decode(_ bytes: [UInt8]) throws(Damage) -> Loaded {
+        let pages = try pages(header: bytes.prefix(headerSize))
+        guard bytes.count - headerSize == 8 * pages else { throw .length }
+        var checksums = [UInt64](repeating: 0, count: pages)
+        checksums.withUnsafeMutableBytes { $0.copyBytes(from: bytes[headerSize...]) }
+        return try loaded(header: bytes, checksums)
+    }
+
+    /// How many entries follow an undamaged header.
+    private static func pages(header: ArraySlice<UInt8>) throws(Damage) -> Int {
+        let header = Array(header)
+        guard header.count == headerSize, Array(header[..<8]) == magic,
+            header.integer(UInt64.self, at: 32) == crc(header[..<32]),
+            isPageSize(header.integer(UInt32.self, at: 8))
+        else { throw .header }
+        return Int(header.integer(UInt32.self, at: 12))
+    }
+
+    private static func loaded(
+        header: [UInt8],
+        _ entries: [UInt64]
+    ) throws(Damage) -> Loaded {
+        var checksums = entries
         #if _endian(big)
         for index in checksums.indices { checksums[index] = checksums[index].byteSwapped }
         #endif
         // The exclusive or over all entries leaves the topmost bit out, which every checksum has.
-        guard checksums.allSatisfy({ $0 == 0 || $0 >> 63 == 1 }) else { throw Damage.entry }
+        guard checksums.allSatisfy({ $0 == 0 || $0 >> 63 == 1 }) else { throw .entry }
         return Loaded(
             ledger: PageLedger(
                 pageSize: header.integer(UInt32.self, at: 8),

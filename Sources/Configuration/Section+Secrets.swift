@@ -1,6 +1,6 @@
 /// Values that name files, tokens and reserves.
 extension Section {
-    /// The token under `PREFIX-file` or `PREFIX-credential`; `token` itself needs no prefix twice.
+    /// The token under `PREFIX-file` or `PREFIX-credential`.
     mutating func tokenSource(_ prefix: String) -> TokenSource? {
         let file = absolutePath("\(prefix)-file")
         let credential = text("\(prefix)-credential")
@@ -61,34 +61,16 @@ extension Section {
 
     /// A size such as `1GiB`, or a share of the disk such as `5%` or `2.5%`.
     mutating func reserve(_ name: String) -> SinkConfig.Reserve? {
-        if case .scalar(let scalar)? = peek(name)?.content, scalar.text.hasSuffix("%") {
-            let node = node(name)
-            guard let share = Self.share(scalar.text.dropLast()) else {
-                problems.add(
-                    "\"\(scalar.excerpt)\" is not a share from 0% to 90% such as 5% or 2.5%",
-                    key: key(name),
-                    line: node?.line
-                )
-                return nil
-            }
-            return .share(share)
+        guard let node = node(name) else { return nil }
+        guard case .scalar(let scalar) = node.content, !scalar.isEmpty else {
+            wrongType(node, key: key(name), wanted: "a size or a share such as 1GiB or 5%")
+            return nil
         }
-        return size(name, in: 0...1 << 50).map { .bytes($0) }
-    }
-
-    /// Hundredths of a percent, of up to two decimals.
-    private static func share(_ text: Substring) -> Int? {
-        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
-        guard (1...2).contains(parts.count),
-            parts.allSatisfy({ part in
-                (1...2).contains(part.utf8.count)
-                    && part.utf8.allSatisfy { (0x30...0x39).contains($0) }
-            }), let whole = Int(parts[0])
-        else { return nil }
-        var share = whole * 100
-        if parts.count == 2, let fraction = Int(parts[1]) {
-            share += parts[1].utf8.count == 1 ? fraction * 10 : fraction
+        do {
+            return try SinkConfig.Reserve(parsing: scalar.text)
+        } catch {
+            problems.add("\"\(scalar.excerpt)\" \(error)", key: key(name), line: node.line)
+            return nil
         }
-        return share <= 9_000 ? share : nil
     }
 }

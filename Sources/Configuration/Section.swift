@@ -59,11 +59,6 @@ struct Section {
         return entries[name]?.value
     }
 
-    /// The value of a key, which does not become known by this.
-    func peek(_ name: String) -> YAMLNode? {
-        entries[name]?.value
-    }
-
     /// Whether a key is there, and where; asking does not make it known.
     func line(of name: String) -> Int? {
         entries[name]?.line

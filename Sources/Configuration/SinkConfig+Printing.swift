@@ -31,6 +31,9 @@ extension SinkConfig {
             .init("lease", .group([.init("ttl", .text(DurationText.text(lease.ttl)))])),
             .init("disk", .group([.init("reserve", .text(disk.reserve.description))])),
         ]
+        if let query = freshness.query {
+            settings.append(.init("freshness", .group([.init("query", .text(query))])))
+        }
         if !databases.isEmpty {
             settings.append(.init("databases", .list(databases.map(\.settings))))
         }

@@ -90,6 +90,10 @@ struct SinkReader {
             if let value = section.reserve("reserve") { config.disk.reserve = value }
             finish(section)
         }
+        if var section = top.section("freshness") {
+            config.freshness.query = section.text("query")?.value
+            finish(section)
+        }
         if let node = top.node("databases") { config.databases = databases(node) }
         if var section = top.section("log") {
             if let value = section.choice("level", AgentConfig.LogLevel.self) {
@@ -135,7 +139,7 @@ struct SinkReader {
     private mutating func limits(in top: inout Section, _ limits: inout SinkConfig.Limits) {
         guard var section = top.section("limits") else { return }
         if let value = section.size("upload", in: 1 << 20...1 << 50) { limits.upload = value }
-        if let value = section.integer("uploads", in: 1...1_000) { limits.uploads = value }
+        if let value = section.integer("uploads", in: 0...1_000) { limits.uploads = value }
         if let value = section.integer("connections", in: 8...100_000) {
             limits.connections = value
         }

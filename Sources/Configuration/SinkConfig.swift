@@ -11,12 +11,18 @@ public struct SinkConfig: Hashable, Sendable {
     public var limits = Limits()
     public var lease = Lease()
     public var disk = Disk()
+    public var freshness = Freshness()
     /// What is known of single databases; others are served just the same.
     public var databases: [Database] = []
     public var log = AgentConfig.Log()
 
     public init(data: String) {
         self.data = data
+    }
+
+    /// The query for the newest sample of a database.
+    public func newestSampleQuery(of name: DatabaseName) -> String? {
+        databases.first { $0.name == name }?.newestSample ?? freshness.query
     }
 
     /// PEM files, by their absolute paths.
@@ -41,7 +47,7 @@ public struct SinkConfig: Hashable, Sendable {
     public struct Limits: Hashable, Sendable {
         /// Bytes of one LTX file or one whole database.
         public var upload: Int64 = 16 << 30
-        /// Resumable uploads of one database that are kept at a time.
+        /// Resumable uploads of one database that are kept at a time; 0 offers none.
         public var uploads = 16
         public var connections = 2_048
         /// How long a connection may say nothing between requests.
@@ -75,9 +81,14 @@ public struct SinkConfig: Hashable, Sendable {
         }
     }
 
+    public struct Freshness: Hashable, Sendable {
+        /// SQL that gives the time of the newest sample in a mirror, milliseconds since 1970.
+        public var query: String?
+    }
+
     public struct Database: Hashable, Sendable {
         public var name: DatabaseName
-        /// SQL that gives the time of the newest sample in the mirror, milliseconds since 1970.
+        /// Instead of the query for all databases.
         public var newestSample: String?
 
         public init(name: DatabaseName, newestSample: String? = nil) {

@@ -10,6 +10,7 @@ extension Schema {
             "limits.idle-timeout", "limits.body-timeout",
             "lease", "lease.ttl",
             "disk", "disk.reserve",
+            "freshness", "freshness.query",
             "databases", "databases.name", "databases.freshness", "databases.freshness.query",
             "log", "log.level", "log.format",
         ],

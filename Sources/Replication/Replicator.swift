@@ -137,6 +137,7 @@ public actor Replicator {
             tendBacklog(&record)
         }
         finish(&record)
+        await ingestIfDue(&record)
         record.duration = clock.now - start
         return record
     }

@@ -124,6 +124,13 @@ public final class DatabaseFiles: Sendable {
         try open.file.sync()
     }
 
+    /// Lets the disk begin with what `syncWAL` will wait for.
+    ///
+    /// Frames are read and packed meanwhile, which takes about as long.
+    public func startSyncingWAL() {
+        held.withLock { $0.wal }?.file.startWriteback()
+    }
+
     /// Reads wal-index bytes (the `-shm` file); 0 where there is none.
     public func readWALIndex(
         at offset: Int64,

@@ -47,8 +47,8 @@ public struct Freshness: Hashable, Sendable {
     public var newestSample: NewestSample
     /// The mirror differs from what its writer said, and waits for a rebase.
     public var isDiverged: Bool
-    /// Why the mirror is behind, when something keeps it from following, such as a reader.
-    public var blockedBy: String?
+    /// The process whose lock keeps the mirror from following.
+    public var lockHolder: Int32?
 
     public init(
         database: DatabaseName,
@@ -58,7 +58,7 @@ public struct Freshness: Hashable, Sendable {
         bucketTimestamp: Int64?,
         newestSample: NewestSample = .notConfigured,
         isDiverged: Bool = false,
-        blockedBy: String? = nil
+        lockHolder: Int32? = nil
     ) {
         self.database = database
         self.lineage = lineage
@@ -67,7 +67,7 @@ public struct Freshness: Hashable, Sendable {
         self.bucketTimestamp = bucketTimestamp
         self.newestSample = newestSample
         self.isDiverged = isDiverged
-        self.blockedBy = blockedBy
+        self.lockHolder = lockHolder
     }
 
     /// TXIDs that the mirror is behind the bucket.
@@ -104,13 +104,13 @@ public struct Freshness: Hashable, Sendable {
         switch newestSample {
         case .notConfigured: break
         case .time(let time):
-            members.append(.init("newest_sample_ms", .optional(time, JSONValue.integer)))
+            members.append(.init("newest_sample", .optional(time, JSONValue.integer)))
         case .failed(let why):
-            members.append(.init("newest_sample_ms", .null))
+            members.append(.init("newest_sample", .null))
             members.append(.init("newest_sample_error", .string(why)))
         }
         members.append(.init("diverged", .bool(isDiverged)))
-        if let blockedBy { members.append(.init("blocked_by", .string(blockedBy))) }
+        members.append(.init("lock_holder", .optional(lockHolder, JSONValue.number)))
         members.append(.init("now_ms", .integer(now)))
         return .object(members)
     }

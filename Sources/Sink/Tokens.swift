@@ -1,3 +1,4 @@
+import Synchronization
 public import Wire
 
 /// What a client may do.
@@ -8,28 +9,47 @@ public enum Access: Int, Hashable, Sendable, Comparable {
 }
 
 /// The tokens of a sink: one that may read, and one that may read and write.
-public struct Tokens: Sendable {
-    private let readWrite: BearerToken?
-    private let readOnly: BearerToken?
+///
+/// They can be replaced while the sink serves; a request goes by those at its begin.
+public final class Tokens: Sendable {
+    private struct Pair: Sendable {
+        var readWrite: BearerToken?
+        var readOnly: BearerToken?
+
+        var isEmpty: Bool { readWrite == nil && readOnly == nil }
+    }
+
+    private let pair: Mutex<Pair>
 
     public init(readWrite: BearerToken? = nil, readOnly: BearerToken? = nil) {
-        self.readWrite = readWrite
-        self.readOnly = readOnly
+        pair = Mutex(Pair(readWrite: readWrite, readOnly: readOnly))
     }
 
     /// Without a token everybody may do everything, which a sink allows on loopback only.
-    public var isOpen: Bool { readWrite == nil && readOnly == nil }
+    public var isOpen: Bool { pair.withLock { $0.isEmpty } }
+
+    /// Takes other tokens from now on.
+    ///
+    /// - Precondition: A sink that has tokens goes on having some.
+    public func replace(readWrite: BearerToken?, readOnly: BearerToken?) {
+        let new = Pair(readWrite: readWrite, readOnly: readOnly)
+        pair.withLock { pair in
+            precondition(!new.isEmpty || pair.isEmpty, "tokens cannot be taken away")
+            pair = new
+        }
+    }
 
     /// What the value of an `authorization` header allows.
     ///
     /// Both tokens are always compared.
     public func access(authorization: String?) -> Access {
-        if isOpen { return .write }
+        let pair = pair.withLock { $0 }
+        if pair.isEmpty { return .write }
         guard let authorization else { return .none }
         let words = authorization.split(separator: " ", omittingEmptySubsequences: true)
         guard words.count == 2, words[0].lowercased() == "bearer" else { return .none }
-        let mayWrite = readWrite?.matches(words[1]) ?? false
-        let mayRead = readOnly?.matches(words[1]) ?? false
+        let mayWrite = pair.readWrite?.matches(words[1]) ?? false
+        let mayRead = pair.readOnly?.matches(words[1]) ?? false
         return mayWrite ? .write : mayRead ? .read : .none
     }
 }

@@ -1,9 +1,9 @@
 /// The three shapes of structured fields (RFC 9651) that resumable uploads use.
 ///
 /// A value of another shape is `nil`: the field counts as not sent.
-enum StructuredField {
+package enum StructuredField {
     /// `?1` or `?0`.
-    static func boolean(_ text: some StringProtocol) -> Bool? {
+    package static func boolean(_ text: some StringProtocol) -> Bool? {
         switch bareItem(text) {
         case "?1": true
         case "?0": false
@@ -12,7 +12,7 @@ enum StructuredField {
     }
 
     /// Up to 15 digits; negative numbers have no use here and count as another shape.
-    static func integer(_ text: some StringProtocol) -> Int64? {
+    package static func integer(_ text: some StringProtocol) -> Int64? {
         guard let item = bareItem(text), item.utf8.count <= 15 else { return nil }
         return Decimal.number(item)
     }

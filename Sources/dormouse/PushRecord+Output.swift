@@ -132,6 +132,16 @@ extension PushRecord {
             .init("lineage", .string(lineage)),
             .init("lineage_finding", .optional(lineageFinding?.rawValue, JSONValue.string)),
             .init("checkpointed", .optional(checkpoint?.result.isComplete, JSONValue.bool)),
+            .init(
+                "ingest",
+                .optional(ingest) { ingest in
+                    .object([
+                        .init("txid", .string("\(ingest.txid)")),
+                        .init("bytes", .number(ingest.bytes)),
+                        .init("failure", .optional(ingest.failure, JSONValue.string)),
+                    ])
+                }
+            ),
             .init("duration_usec", .number(Int64(duration / .microseconds(1)))),
             .init("notes", .array(notes.map(JSONValue.string))),
         ])

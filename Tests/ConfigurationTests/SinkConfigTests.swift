@@ -53,6 +53,8 @@ struct SinkConfigTests {
         #expect(config.databases.map(\.name.description) == ["health", "empty"])
         #expect(config.databases[0].newestSample == "SELECT max(t) FROM s")
         #expect(config.databases[1].newestSample == nil)
+        #expect(config.newestSampleQuery(of: config.databases[0].name) == "SELECT max(t) FROM s")
+        #expect(config.newestSampleQuery(of: config.databases[1].name) == "SELECT 7")
         #expect(config.log.level == .debug && config.log.format == .logfmt)
     }
 
@@ -139,6 +141,7 @@ let goodSink = """
       body-timeout: 1m30s
     lease: { ttl: 1h }
     disk: { reserve: 2.5% }
+    freshness: { query: SELECT 7 }
     databases:
       - name: health
         freshness: { query: SELECT max(t) FROM s }
@@ -226,13 +229,13 @@ extension Refusal {
                 data: /d
                 limits:
                   upload: 1kB
-                  uploads: 0
+                  uploads: -1
                   connections: many
                   idle-timeout: 60
                   body-timeout: 0s
                 """,
             "s.yml:3: limits.upload: \"1kB\" is out of range: 1MiB to 1PiB",
-            "s.yml:4: limits.uploads: \"0\" is out of range: 1 to 1000",
+            "s.yml:4: limits.uploads: \"-1\" is out of range: 0 to 1000",
             "s.yml:5: limits.connections: must be a whole number, not \"many\"",
             "s.yml:6: limits.idle-timeout: \"60\" has no unit: write 60s for seconds",
             "s.yml:7: limits.body-timeout: \"0s\" is out of range: 1s to 1h"

@@ -1,3 +1,4 @@
+import Foundation
 import Sink
 import TestSupport
 import Testing

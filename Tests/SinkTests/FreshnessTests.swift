@@ -61,7 +61,7 @@ struct FreshnessTests {
                 == #"{"database":"health","lineage":null,"applied_txid":null,"#
                 + #""applied_timestamp_ms":null,"applied_at_ms":null,"applied_by":null,"#
                 + #""bucket_txid":"0000000000000007","bucket_timestamp_ms":1,"lag_txids":7,"#
-                + #""lag_ms":null,"diverged":false,"now_ms":2}"#
+                + #""lag_ms":null,"diverged":false,"lock_holder":null,"now_ms":2}"#
         )
     }
 
@@ -71,19 +71,19 @@ struct FreshnessTests {
         freshness.lineage = "ab"
         freshness.newestSample = .time(99)
         freshness.isDiverged = true
-        freshness.blockedBy = "a reader, process 7"
+        freshness.lockHolder = 7
         #expect(
             freshness.json(now: 200).line
                 == #"{"database":"health","lineage":"ab","applied_txid":"0000000000000005","#
                 + #""applied_timestamp_ms":100,"applied_at_ms":9,"applied_by":"ingest","#
                 + #""bucket_txid":"0000000000000006","bucket_timestamp_ms":130,"lag_txids":1,"#
-                + #""lag_ms":30,"newest_sample_ms":99,"diverged":true,"#
-                + #""blocked_by":"a reader, process 7","now_ms":200}"#
+                + #""lag_ms":30,"newest_sample":99,"diverged":true,"#
+                + #""lock_holder":7,"now_ms":200}"#
         )
         freshness.newestSample = .failed("no such table: s")
         #expect(
             freshness.json(now: 200).line.contains(
-                #""newest_sample_ms":null,"newest_sample_error":"no such table: s""#
+                #""newest_sample":null,"newest_sample_error":"no such table: s""#
             )
         )
     }

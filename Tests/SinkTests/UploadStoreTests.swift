@@ -468,7 +468,9 @@ struct UploadStoreTests {
                 try bytes[offset..<offset + count].withUnsafeBytes { try append.write($0) }
                 switch Int.random(in: 0..<4, using: &random) {
                 case 0: append.abandon()
-                case 1: store = try bench.store()
+                case 1:
+                    append.abandon()
+                    store = try bench.store()
                 case 2: _ = try store.status(id)
                 default:
                     guard case .whole(let delivery) = try append.end() else { continue }

@@ -2,7 +2,7 @@ public import Foundation
 import Synchronization
 
 #if canImport(Glibc)
-public import Glibc
+import Glibc
 #endif
 
 /// A program that runs beside a test, is watched line by line, and can be signalled.

@@ -1,6 +1,5 @@
 import Testing
-
-@testable import Wire
+import Wire
 
 @Suite("Headers of resumable uploads")
 struct ResumableUploadTests {

@@ -1,5 +1,6 @@
 import DurableFiles
 import Glibc
+public import LTXCodec
 import Wire
 
 /// What a sink is told to do.
@@ -14,7 +15,7 @@ public struct SinkOptions: Sendable {
     public var diskGuard = DiskGuard(reserve: .bytes(0))
     /// Bytes of one LTX file or one whole database.
     public var maxUpload: Int64 = 16 << 30
-    /// Resumable uploads of one database that are kept at a time.
+    /// Resumable uploads of one database that are kept at a time; 0 offers none.
     public var maxUploads = 16
     public var maxConnections = 2_048
     /// A connection that says nothing for so long between requests is closed.
@@ -27,6 +28,8 @@ public struct SinkOptions: Sendable {
     public var pingInterval = Duration.seconds(15)
     /// SQL that gives the time of the newest sample in the mirror of a database.
     public var newestSample: [String: String] = [:]
+    /// The same for databases that have none of their own.
+    public var newestSampleOfAll: String?
     /// Told what a person should know.
     public var report: @Sendable (SinkEvent) -> Void = { _ in }
     /// The wall clock, milliseconds since 1970.
@@ -62,4 +65,20 @@ public enum SinkEvent: Sendable {
     case failed(database: String?, what: String)
     /// A write was refused, with the reason its writer got.
     case refused(database: String, reason: String)
+    /// A whole database was taken.
+    case ingested(database: String, txid: TXID, bytes: Int64)
+    /// A live copy differs from what its writer said, and is not written to any more.
+    case diverged(database: String, txid: TXID, expected: Checksum, actual: Checksum)
+    /// It is what its writer has again.
+    case converged(database: String, txid: TXID)
+    /// A live copy does not follow its bucket.
+    case lagging(database: String, applied: TXID, bucket: TXID, holder: Int32?, why: String?)
+    /// It does again.
+    case caughtUp(database: String, txid: TXID)
+    /// The reserve is touched: writes are refused.
+    case diskFull(reason: String)
+    /// There is room again.
+    case diskHasRoom
+    /// What killed writers and forgotten uploads left was removed.
+    case swept(files: Int, uploads: Int)
 }

@@ -4,12 +4,14 @@ import DurableFiles
 public final class SinkServer: Sendable {
     private let service: SinkService
     private let http: HTTPServer
+    private let housekeeping: Housekeeping
     /// Where it listens, with the port that was found.
     public let address: SinkAddress
 
     private init(_ service: SinkService, _ http: HTTPServer) {
         self.service = service
         self.http = http
+        housekeeping = Housekeeping(service)
         address = http.address
     }
 
@@ -40,6 +42,12 @@ public final class SinkServer: Sendable {
 
     /// What it counts.
     public var metrics: Metrics { service.metrics }
+
+    /// Looks at mirrors and the disk, sweeps corpses when that is due, and reports what a person
+    /// should know; to be called every few seconds.
+    public func housekeep() async {
+        await housekeeping.round()
+    }
 
     /// Listens no more, ends the streams between frames, lets requests at work finish for so long,
     /// and closes everything.

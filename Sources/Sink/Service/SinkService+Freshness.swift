@@ -24,9 +24,10 @@ extension SinkService {
             bucketTXID: condition.head,
             bucketTimestamp: try await database.headTimestamp(),
             isDiverged: status.divergence != nil,
-            blockedBy: status.blockedBy.map { "\($0)" }
+            lockHolder: status.blockedBy?.processID
         )
-        if let query = options.newestSample[database.name.description] {
+        if let query = options.newestSample[database.name.description] ?? options.newestSampleOfAll
+        {
             freshness.newestSample = .init(await database.live.newestSample(query))
         }
         return freshness

@@ -13,6 +13,8 @@ extension SinkService {
         _ head: RequestHead,
         _ database: SinkDatabase
     ) async throws -> Preparation {
+        // Who keeps no uploads knows nothing of their headers.
+        guard options.maxUploads > 0 else { return .receive(limit: options.maxUpload) }
         let length: Int64? = if case .length(let length) = head.framing { length } else { nil }
         let creation: UploadCreation
         do throws(UploadCreation.Refusal) {
@@ -196,7 +198,8 @@ extension SinkService {
 extension HTTPResponse {
     /// The answer to an upload that goes no further.
     static func refusal(_ refusal: UploadRefusal) -> HTTPResponse {
-        var headers: [(name: String, value: String)] = []
+        // Whose refusal it is: not the target's.
+        var headers = [(name: WireHeader.uploadComplete, value: "?0")]
         if let seconds = refusal.retryAfter { headers.append(("retry-after", "\(seconds)")) }
         if case .problem(.mismatchingOffset(let expected, _)) = refusal {
             headers.append((WireHeader.uploadOffset, "\(expected)"))

@@ -42,6 +42,7 @@ extension SinkService {
     /// 507, when the disk has no room for so many bytes.
     func noRoom(_ database: SinkDatabase, for incoming: Int64) async throws -> HTTPResponse? {
         guard let reason = try await database.lacksRoom(for: incoming) else { return nil }
+        options.report(.refused(database: database.name.description, reason: reason))
         return .refusal(
             507,
             "the disk of the sink is full: \(reason)",

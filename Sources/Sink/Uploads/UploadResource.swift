@@ -9,6 +9,12 @@ public struct UploadStatus: Hashable, Sendable {
     public var length: Int64?
     /// The target has answered.
     public var isComplete: Bool
+
+    public init(offset: Int64, length: Int64?, isComplete: Bool) {
+        self.offset = offset
+        self.length = length
+        self.isComplete = isComplete
+    }
 }
 
 /// One upload: its part file, its log, and who appends to it.
