@@ -1,10 +1,9 @@
 import Foundation
 import LTXCodec
+import Sink
 import TestSupport
 import Testing
 import Wire
-
-@testable import Sink
 
 @Suite("Bad input over HTTP")
 struct BadInputTests {
@@ -372,7 +371,10 @@ struct BadInputTests {
 
     @Test("garbage, huge heads and broken chunks leave it serving others")
     func garbage() async throws {
-        try await withRunningSink { sink in
+        try await withRunningSink({
+            $0.idleTimeout = .seconds(1)
+            $0.bodyTimeout = .seconds(1)
+        }) { sink in
             let huge =
                 "GET /db/app HTTP/1.1\r\nhost: x\r\nx: " + String(repeating: "a", count: 1 << 20)
             let messages: [[UInt8]] = [

@@ -1,8 +1,7 @@
 import Bucket
 import LTXCodec
+import Sink
 import Testing
-
-@testable import Sink
 
 @Suite("The fence")
 struct FenceTests {

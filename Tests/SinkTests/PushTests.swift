@@ -2,12 +2,10 @@ import Bucket
 import DurableFiles
 import Foundation
 import LTXCodec
-import Synchronization
+import Sink
 import TestSupport
 import Testing
 import Wire
-
-@testable import Sink
 
 /// A service without a socket, and requests to it.
 struct ServiceScene {
@@ -40,7 +38,7 @@ struct ServiceScene {
         _ txid: UInt64,
         _ byte: UInt8 = 7,
         level: Int = 0,
-        _ headers: [String: String] = [:],
+        headers: [String: String] = [:],
         to name: String = "app"
     ) async throws -> HTTPResponse {
         await ask(
@@ -58,8 +56,8 @@ struct ServiceScene {
 }
 
 func withScene<R>(
-    _ change: (inout SinkOptions) -> Void = { _ in },
     isolation: isolated (any Actor)? = #isolation,
+    _ change: (inout SinkOptions) -> Void = { _ in },
     _ body: (ServiceScene) async throws -> R
 ) async throws -> R {
     try await withTemporaryDirectory { directory in
@@ -107,8 +105,8 @@ struct PushTests {
     @Test("each answer about a database names its head, its lineage and its newest file")
     func condition() async throws {
         try await withScene { scene in
-            _ = try await scene.push(1, [WireHeader.lineage: Self.one])
-            let second = try await scene.push(2, [WireHeader.lineage: Self.one])
+            _ = try await scene.push(1, headers: [WireHeader.lineage: Self.one])
+            let second = try await scene.push(2, headers: [WireHeader.lineage: Self.one])
             let checksum = try MadeLTX.step(2).suffix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
             let root = await scene.ask("GET", "/db/app")
             for answer in [second, root] {
@@ -145,37 +143,40 @@ struct PushTests {
         try await withTemporaryDirectory { directory in
             let first = try ServiceScene(directory)
             let headers = [WireHeader.lineage: Self.one, WireHeader.writerID: "a"]
-            #expect(try await first.push(1, headers).status == 200)
+            #expect(try await first.push(1, headers: headers).status == 200)
             await first.service.shutDown()
             let second = try ServiceScene(directory)
             #expect(try await second.push(3).status == 409)
             #expect(try await second.push(1, 9).status == 409)
-            #expect(try await second.push(2, [WireHeader.lineage: Self.two]).status == 409)
-            let other = try await second.push(2, [WireHeader.writerID: "b"])
+            #expect(try await second.push(2, headers: [WireHeader.lineage: Self.two]).status == 409)
+            let other = try await second.push(2, headers: [WireHeader.writerID: "b"])
             #expect(other.status == 409)
             #expect(other.text == "bucket is owned by writer a\n")
             let taken = [WireHeader.writerID: "b", WireHeader.writerTakeover: "1"]
-            #expect(try await second.push(2, taken).status == 200)
-            #expect(try await second.push(3, headers).status == 409, "now it is b's")
+            #expect(try await second.push(2, headers: taken).status == 200)
+            #expect(try await second.push(3, headers: headers).status == 409, "now it is b's")
             await second.service.shutDown()
         }
     }
 
     @Test("a lease ends by time alone, and a refused write does not make one longer")
     func lease() async throws {
-        let clock = Mutex<Int64>(1_000_000)
-        try await withScene({
-            $0.now = { clock.withLock { $0 } }
+        let clock = HandClock()
+        let change: (inout SinkOptions) -> Void = {
+            $0.now = { clock.now }
             $0.leaseDuration = .seconds(10)
-        }) { scene in
-            let (a, b) = ([WireHeader.writerID: "a"], [WireHeader.writerID: "b"])
-            #expect(try await scene.push(1, a).status == 200)
-            clock.withLock { $0 += 9_999 }
-            #expect(try await scene.push(2, b).status == 409)
-            #expect(try await scene.push(5, a).status == 409, "a gap")
-            clock.withLock { $0 += 1 }
-            #expect(try await scene.push(2, b).status == 200)
-            #expect(try await scene.push(3, a).status == 409)
+        }
+        try await withScene(change) { scene in
+            let a = [WireHeader.writerID: "a"]
+            let b = [WireHeader.writerID: "b"]
+            let first = try await scene.push(1, headers: a)
+            #expect(first.status == 200)
+            clock.advance(9_999)
+            #expect(try await scene.push(2, headers: b).status == 409)
+            #expect(try await scene.push(5, headers: a).status == 409, "a gap")
+            clock.advance(1)
+            #expect(try await scene.push(2, headers: b).status == 200)
+            #expect(try await scene.push(3, headers: a).status == 409)
         }
     }
 
@@ -291,19 +292,21 @@ struct PushTests {
     func wipe() async throws {
         try await withScene { scene in
             for txid in UInt64(1)...3 {
-                _ = try await scene.push(txid, [WireHeader.lineage: Self.one])
+                _ = try await scene.push(txid, headers: [WireHeader.lineage: Self.one])
             }
             let bucket = "\(scene.directory.path)/data/app/bucket/ltx/0"
             try FileManager.default.removeItem(atPath: "\(bucket)/\(MadeLTX.name(3, 3))")
             let back = await scene.ask("GET", "/db/app")
             #expect(back[WireHeader.txid] == "0000000000000002")
-            #expect(try await scene.push(3, 9, [WireHeader.lineage: Self.one]).status == 200)
+            #expect(
+                try await scene.push(3, 9, headers: [WireHeader.lineage: Self.one]).status == 200
+            )
             #expect(await scene.ask("DELETE", "/db/app/all").status == 200)
             #expect(await scene.listing() == "")
             let empty = await scene.ask("GET", "/db/app")
             #expect(empty[WireHeader.txid] == "0000000000000000")
             #expect(empty[WireHeader.lineage] == nil)
-            #expect(try await scene.push(1, [WireHeader.lineage: Self.two]).status == 200)
+            #expect(try await scene.push(1, headers: [WireHeader.lineage: Self.two]).status == 200)
         }
     }
 
@@ -334,7 +337,8 @@ struct PushTests {
             let listing = await scene.ask("GET", "/db/app/ltx/0")
             #expect(listing.status == 200)
             #expect(listing.bytes == [])
-            #expect(try DurableFiles.list("\(scene.directory.path)/data") == [".spool"])
+            let entries = try DurableFiles.list("\(scene.directory.path)/data")
+            #expect(entries == [".spool"])
         }
     }
 }

@@ -71,7 +71,7 @@ final class RawClient {
         var done = 0
         while done < bytes.count {
             let count = bytes[done...].withUnsafeBytes {
-                Glibc.send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL.rawValue))
+                Glibc.send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
             }
             guard count > 0 else { throw Failure(what: "send") }
             done += count

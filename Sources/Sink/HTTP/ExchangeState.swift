@@ -152,6 +152,20 @@ struct ExchangeState {
         return length - received <= Self.drainBound
     }
 
+    /// More of the body is to come, and nothing of it is here yet.
+    var lacksBytes: Bool {
+        guard phase == .body, case .length(let length)? = head?.framing else { return false }
+        return received < length
+    }
+
+    /// The client has ended its side amidst of the body.
+    mutating func bodyBroke() -> Action {
+        dropBody()
+        return cut(Self.shortBody)
+    }
+
+    static let shortBody = HTTPResponse.refusal(400, "the body ended before its length")
+
     private mutating func cut(_ response: HTTPResponse) -> Action {
         phase = .done
         return .cut(response)

@@ -58,7 +58,21 @@ final class HTTPServerCore: Sendable {
     func received(_ exchange: HTTPExchange, _ bytes: UnsafeRawBufferPointer) -> Bool {
         // The bytes are used within the call only, whatever the compiler thinks of pointers.
         nonisolated(unsafe) let bytes = bytes
-        return perform(exchange.withState { $0.bodyArrived(bytes) }, exchange)
+        let (action, lacksBytes) = exchange.withState { ($0.bodyArrived(bytes), $0.lacksBytes) }
+        // The library looks at readiness by edges, and does not see an end that came together with
+        // the bytes before it.
+        if lacksBytes, hasEnded(exchange.connection) {
+            return perform(exchange.withState { $0.bodyBroke() }, exchange)
+        }
+        return perform(action, exchange)
+    }
+
+    /// The client sends no more, and everything it sent was read.
+    private func hasEnded(_ connection: ConnectionHandle) -> Bool {
+        guard !isTLS else { return false }
+        var byte: UInt8 = 0
+        return recv(mhd.socket(connection.raw), &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT))
+            == 0
     }
 
     /// The request is over.
@@ -66,7 +80,7 @@ final class HTTPServerCore: Sendable {
         let wasCut = exchange.withState { $0.ended() }
         if wasCut, byClient {
             // It ended its side, but may still be listening.
-            say(.refusal(400, "the body ended before its length"), on: exchange.connection)
+            say(ExchangeState.shortBody, on: exchange.connection)
         }
         if exchange.lingers { lingering.take(mhd.socket(exchange.connection.raw)) }
         connections.requestEnded(exchange.connection)
