@@ -201,6 +201,19 @@ package actor Mirror {
         }
     }
 
+    /// Finds out what the mirror holds, rolling back what a kill left half-way.
+    ///
+    /// Every other call does this too.
+    ///
+    /// - Parameter limit: The longest wait for others' locks; `nil` waits until cancelled.
+    /// - Throws: `MirrorError`, `FileError`, `CancellationError`.
+    package func open(within limit: Duration? = nil) async throws {
+        let deadline = limit.map { ContinuousClock.now + $0 }
+        try await exclusively {
+            if !self.isSettled { try await self.settle(until: deadline) }
+        }
+    }
+
     /// Closes the file.
     ///
     /// The next call opens it again. No connection of this process may be in the middle of reading

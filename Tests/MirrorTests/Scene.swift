@@ -13,6 +13,10 @@ final class Scene {
     /// counter stands still.
     private(set) var images: [TXID: [UInt8]] = [:]
     private(set) var head = TXID.zero
+    /// Images that another one took the place of, under the same TXID.
+    private(set) var replaced: [TXID: [UInt8]] = [:]
+    /// The last state is put into the bucket by the mirror itself.
+    private(set) var isWrittenByMirror = false
     private let source: URL
 
     var mirrorPath: String { directory.appending(path: "mirror.sqlite").path }
@@ -79,6 +83,21 @@ final class Scene {
         images[txid] = now
         head = max(head, txid)
         return try await Self.put([], now, TXID(1), txid, level: 9, in: bucket)
+    }
+
+    /// Takes the database as it is now for a state that the mirror will put into the bucket.
+    func note(at txid: TXID) throws -> [UInt8] {
+        let now = try image()
+        replaced[txid] = images[txid]
+        images[txid] = now
+        head = txid
+        isWrittenByMirror = true
+        return now
+    }
+
+    func noteDeletion(at txid: TXID) {
+        images[txid] = []
+        head = txid
     }
 
     /// Stores a file that leads from one image to another.
