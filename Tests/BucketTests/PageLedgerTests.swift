@@ -1,6 +1,6 @@
+import Bucket
 import Foundation
 import LTXCodec
-import Bucket
 import TestSupport
 import Testing
 
