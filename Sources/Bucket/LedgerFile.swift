@@ -114,7 +114,7 @@ package struct LedgerFile {
     /// Writes the whole ledger as a new file.
     package func replace(with ledger: PageLedger) throws {
         let file = try DurableFile(path)
-        try header(of: ledger).withUnsafeBytes { try file.write($0) }
+        try Self.header(of: ledger).withUnsafeBytes { try file.write($0) }
         try ledger.checksums.withUnsafeBytes { try file.write($0) }
         try file.publish()
     }
@@ -125,8 +125,14 @@ package struct LedgerFile {
     ///   - ledger: The ledger as it is now.
     ///   - changed: Ascending page numbers whose entries changed.
     ///   - grownFrom: The commit before, so that new pages without an entry are written too.
+    ///   - durably: Wait for the disk; not for who can compute the ledger anew.
     /// - Throws: `FileError`.
-    package func update(to ledger: PageLedger, changed: [Pgno], grownFrom: UInt32) throws {
+    package func update(
+        to ledger: PageLedger,
+        changed: [Pgno],
+        grownFrom: UInt32,
+        durably: Bool = true
+    ) throws {
         let file = try FileDescriptor(path, O_RDWR)
         try ledger.checksums.withUnsafeBytes { entries in
             var index = 0
@@ -145,19 +151,20 @@ package struct LedgerFile {
         // shorter than its header says, so that a kill between two steps can be mended.
         let length = Int64(Self.headerSize) + 8 * Int64(ledger.commit)
         if ledger.commit > grownFrom { try file.truncate(to: length) }
-        try header(of: ledger).withUnsafeBytes { try file.write($0, at: 0) }
+        try Self.header(of: ledger).withUnsafeBytes { try file.write($0, at: 0) }
         if ledger.commit < grownFrom { try file.truncate(to: length) }
-        try file.sync()
+        if durably { try file.sync() }
     }
 
-    private func header(of ledger: PageLedger) -> [UInt8] {
-        var bytes = Self.magic
+    /// What stands before the entries, which follow with 8 bytes a page, little-endian.
+    package static func header(of ledger: PageLedger) -> [UInt8] {
+        var bytes = magic
         bytes.append(ledger.pageSize)
         bytes.append(ledger.commit)
         bytes.append(ledger.txid.rawValue)
         bytes.append(ledger.checksum.rawValue)
-        bytes.append(Self.crc(bytes[...]))
-        bytes.append(contentsOf: repeatElement(0, count: Self.headerSize - bytes.count))
+        bytes.append(crc(bytes[...]))
+        bytes.append(contentsOf: repeatElement(0, count: headerSize - bytes.count))
         return bytes
     }
 

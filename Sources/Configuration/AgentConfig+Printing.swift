@@ -28,6 +28,7 @@ extension AgentConfig {
             .init("database", .text(database)),
             .init("destination", .text(destination.description)),
             .init("device", .text(device)),
+        ] + httpSettings + [
             .init(
                 "push",
                 .group([
@@ -69,8 +70,35 @@ extension AgentConfig {
     }
 
     /// The configuration in force as YAML that reads back to the same.
-    public var yaml: String {
-        ConfigurationValue.lines(of: settings, indent: 0).joined(separator: "\n") + "\n"
+    public var yaml: String { ConfigurationValue.yaml(of: settings) }
+
+    /// What has no use for a directory is not printed beside one.
+    private var httpSettings: [ConfigurationValue.Setting] {
+        guard case .http = destination else { return [] }
+        var settings = http.token?.settings("token") ?? []
+        if let authorities = http.authorities {
+            settings.append(.init("ca-file", .text(authorities)))
+        }
+        if let client = http.client {
+            settings.append(.init("client-certificate", .text(client.certificate)))
+            settings.append(.init("client-key", .text(client.key)))
+        }
+        settings += [
+            .init("connect-timeout", .text(DurationText.text(http.connectTimeout))),
+            .init("idle-timeout", .text(DurationText.text(http.idleTimeout))),
+            .init("request-timeout", .text(DurationText.text(http.requestTimeout))),
+        ]
+        return [.init("http", .group(settings))]
+    }
+}
+
+extension TokenSource {
+    /// The setting that names this source, under its prefix.
+    func settings(_ prefix: String) -> [ConfigurationValue.Setting] {
+        switch self {
+        case .file(let path): [.init("\(prefix)-file", .text(path))]
+        case .credential(let name): [.init("\(prefix)-credential", .text(name))]
+        }
     }
 }
 
@@ -132,7 +160,11 @@ extension AgentConfig.CSV {
 }
 
 extension ConfigurationValue {
-    fileprivate static func lines(of settings: [Setting], indent: Int) -> [String] {
+    static func yaml(of settings: [Setting]) -> String {
+        lines(of: settings, indent: 0).joined(separator: "\n") + "\n"
+    }
+
+    private static func lines(of settings: [Setting], indent: Int) -> [String] {
         let margin = String(repeating: " ", count: indent)
         return settings.flatMap { setting -> [String] in
             switch setting.value {

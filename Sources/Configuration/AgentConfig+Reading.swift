@@ -26,7 +26,7 @@ extension AgentConfig {
     }
 
     /// Every key there is, as `group.key`; `streams` stands for each of its items.
-    package static var knownPaths: [String] { AgentSchema.paths }
+    package static var knownPaths: [String] { Schema.agent.paths }
 
     /// As above, and tells by their paths which keys reading has asked for.
     package static func parse(
@@ -34,21 +34,11 @@ extension AgentConfig {
         file: String,
         asked: inout Set<String>
     ) throws(ConfigurationError) -> AgentConfig {
-        let problems = ProblemList()
-        var config: AgentConfig?
-        if bytes.count > ConfigurationFile.sizeLimit {
-            problems.add("is larger than 1 MiB", line: nil)
-        } else if let root = YAMLParser.parse(bytes, problems: problems) {
+        try ConfigurationFile.parse(bytes, file: file) { root, problems in
             var reader = AgentReader(problems: problems)
-            config = reader.read(root)
-            asked = reader.asked
-        } else if problems.problems.isEmpty {
-            problems.add("has no settings", line: nil)
+            defer { asked = reader.asked }
+            return reader.read(root)
         }
-        guard problems.problems.isEmpty, let config else {
-            throw ConfigurationError(file: file, problems: problems.problems)
-        }
-        return config
     }
 }
 
@@ -63,7 +53,9 @@ struct AgentReader {
 
     /// - Returns: `nil` when a required setting is missing or wrong; that has been reported.
     mutating func read(_ root: YAMLNode) -> AgentConfig? {
-        guard var top = Section(root, path: "", problems: problems) else { return nil }
+        guard var top = Section(root, path: "", schema: .agent, problems: problems) else {
+            return nil
+        }
         let database = top.absolutePath("database", required: true)
         let destination = destination(in: &top, database: database)
         // The real values, or any: the rest is read in either case, to report all at once.
@@ -72,6 +64,14 @@ struct AgentReader {
             destination: destination ?? .directory("")
         )
         if let device = device(in: &top) { config.device = device }
+        if var section = top.section("http") {
+            config.http = http(in: &section)
+            finish(section)
+            if let destination, case .directory = destination {
+                let why = "has no use: \"destination\" is a directory"
+                problems.add(why, key: "http", line: top.line(of: "http"))
+            }
+        }
         if var section = top.section("push") {
             let day: Duration = .seconds(86_400)
             if let value = section.duration("interval", in: .seconds(1)...day) {
@@ -136,7 +136,7 @@ struct AgentReader {
         let address: BucketAddress
         do {
             address = try BucketAddress(parsing: text.value)
-            _ = try address.client()
+            if case .s3 = address { throw BucketError.unsupported(address) }
         } catch {
             problems.add("\(error)", key: "destination", line: text.line)
             return nil
@@ -152,6 +152,37 @@ struct AgentReader {
             return nil
         }
         return address
+    }
+
+    private func http(in section: inout Section) -> AgentConfig.HTTP {
+        var http = AgentConfig.HTTP()
+        http.token = section.tokenSource("token")
+        http.authorities = section.absolutePath("ca-file")?.value
+        let certificate = section.absolutePath("client-certificate")
+        let key = section.absolutePath("client-key")
+        if let certificate, let key {
+            http.client = AgentConfig.HTTP.Client(certificate: certificate.value, key: key.value)
+        }
+        for (one, other) in [
+            ("client-certificate", "client-key"), ("client-key", "client-certificate"),
+        ] where section.has(one) && !section.has(other) {
+            problems.add(
+                "needs \"\(other)\" beside it",
+                key: section.key(one),
+                line: section.line(of: one)
+            )
+        }
+        let (second, hour): (Duration, Duration) = (.seconds(1), .seconds(3_600))
+        if let value = section.duration("connect-timeout", in: second...hour) {
+            http.connectTimeout = value
+        }
+        if let value = section.duration("idle-timeout", in: second...hour) {
+            http.idleTimeout = value
+        }
+        if let value = section.duration("request-timeout", in: second...hour * 24) {
+            http.requestTimeout = value
+        }
+        return http
     }
 
     private func device(in top: inout Section) -> String? {

@@ -7,6 +7,8 @@ public struct AgentConfig: Hashable, Sendable {
     public var destination: BucketAddress
     /// The device's name; with the timestamp it is the natural key of every sample.
     public var device = "strap-1"
+    /// How a destination over HTTP is reached.
+    public var http = HTTP()
     public var push = Push()
     public var checkpoint = Checkpoint()
     public var backlog = Backlog()
@@ -17,6 +19,29 @@ public struct AgentConfig: Hashable, Sendable {
     public init(database: String, destination: BucketAddress) {
         self.database = database
         self.destination = destination
+    }
+
+    public struct HTTP: Hashable, Sendable {
+        public var token: TokenSource?
+        /// PEM file of the authorities to trust, instead of the system's.
+        public var authorities: String?
+        public var client: Client?
+        public var connectTimeout: Duration = .seconds(10)
+        /// How long no byte may move in either direction.
+        public var idleTimeout: Duration = .seconds(30)
+        /// How long one request may take in all.
+        public var requestTimeout: Duration = .seconds(3_600)
+
+        /// What the client shows of itself: PEM files.
+        public struct Client: Hashable, Sendable {
+            public var certificate: String
+            public var key: String
+
+            public init(certificate: String, key: String) {
+                self.certificate = certificate
+                self.key = key
+            }
+        }
     }
 
     public struct Push: Hashable, Sendable {

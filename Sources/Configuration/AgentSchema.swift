@@ -1,8 +1,15 @@
-/// What is known about the keys of `agent.yml` beyond their own sections.
-enum AgentSchema {
-    /// Every key, by its path; a test compares the list with what reading asks for.
-    static let paths = [
+extension Schema {
+    static let agent = Schema(
+        program: "an agent",
+        paths: agentPaths,
+        unsupported: agentUnsupported
+    )
+
+    private static let agentPaths = [
         "database", "destination", "device",
+        "http", "http.token-file", "http.token-credential", "http.ca-file",
+        "http.client-certificate", "http.client-key", "http.connect-timeout",
+        "http.idle-timeout", "http.request-timeout",
         "push", "push.interval", "push.on-start", "push.on-conflict",
         "checkpoint", "checkpoint.pages", "checkpoint.pin",
         "backlog", "backlog.budget", "backlog.limit",
@@ -16,7 +23,7 @@ enum AgentSchema {
     ]
 
     /// Settings that people who know other replicators look for, and why they are not here.
-    static let unsupported = [
+    private static let agentUnsupported = [
         "age": "LTX files are not encrypted; encrypt the file system of the destination",
         "compaction": "the device ships level 0 only",
         "dbs": "one agent replicates one database, named by \"database\"",
@@ -28,15 +35,8 @@ enum AgentSchema {
         "retention": "nothing is deleted from the destination by this version",
         "snapshot": "a snapshot is made when one is needed, never by the clock",
         "sync-interval": "the interval between pushes is \"interval\" under \"push\"",
+        "token": "a token is never written into the file: name \"token-file\" or"
+            + " \"token-credential\" under \"http\"",
         "validation": "run dormouse verify instead",
     ]
-
-    /// The groups in which a key exists; the empty path is the top level.
-    static func homes(of name: String) -> [String] {
-        paths.compactMap { path in
-            var parts = path.split(separator: ".")
-            guard let last = parts.popLast(), last == name else { return nil }
-            return parts.joined(separator: ".")
-        }
-    }
 }

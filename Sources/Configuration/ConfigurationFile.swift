@@ -19,6 +19,29 @@ enum ConfigurationFile {
         }
     }
 
+    /// Reads the bytes of a file into a configuration, or throws everything that was reported.
+    ///
+    /// `read` gets the document, reports what is wrong with it, and is `nil` then.
+    static func parse<Config>(
+        _ bytes: [UInt8],
+        file: String,
+        read: (YAMLNode, ProblemList) -> Config?
+    ) throws(ConfigurationError) -> Config {
+        let problems = ProblemList()
+        var config: Config?
+        if bytes.count > sizeLimit {
+            problems.add("is larger than 1 MiB", line: nil)
+        } else if let root = YAMLParser.parse(bytes, problems: problems) {
+            config = read(root, problems)
+        } else if problems.problems.isEmpty {
+            problems.add("has no settings", line: nil)
+        }
+        guard problems.problems.isEmpty, let config else {
+            throw ConfigurationError(file: file, problems: problems.problems)
+        }
+        return config
+    }
+
     private static func contents(of path: String) throws -> [UInt8] {
         // O_NONBLOCK, because opening a FIFO that nobody writes to would wait for ever.
         let file = try FileDescriptor(path, O_RDONLY | O_NONBLOCK | O_NOCTTY)

@@ -139,7 +139,8 @@ extension Section {
         guard let text = text(name, required: isRequired) else { return nil }
         guard text.value.hasPrefix("/") else {
             problems.add(
-                "\"\(text.excerpt)\" must be an absolute path: an agent has no directory of its own",
+                "\"\(text.excerpt)\" must be an absolute path: \(schema.program) has no directory "
+                    + "of its own",
                 key: key(name),
                 line: text.line
             )

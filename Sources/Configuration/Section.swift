@@ -6,13 +6,14 @@ struct Section {
     /// Where the section is, such as `push` or `streams[0].source`; empty at the top.
     let path: String
     let line: Int
+    let schema: Schema
     let problems: ProblemList
     private let entries: [String: YAMLEntry]
     private let order: [YAMLEntry]
     private(set) var known: [String] = []
 
     /// Reports what is not a mapping, keys that are there twice, and mappings without an end.
-    init?(_ node: YAMLNode, path: String, problems: ProblemList) {
+    init?(_ node: YAMLNode, path: String, schema: Schema, problems: ProblemList) {
         guard case .mapping(let all) = node.content else {
             if case .refused = node.content { return nil }
             problems.add(
@@ -24,6 +25,7 @@ struct Section {
         }
         self.path = path
         self.line = node.line
+        self.schema = schema
         self.problems = problems
         var entries: [String: YAMLEntry] = [:]
         var order: [YAMLEntry] = []
@@ -80,7 +82,7 @@ struct Section {
 
     /// The section under a key; without the key there is none, and defaults hold.
     mutating func section(_ name: String) -> Section? {
-        node(name).flatMap { Section($0, path: key(name), problems: problems) }
+        node(name).flatMap { Section($0, path: key(name), schema: schema, problems: problems) }
     }
 
     /// Reports every key that nobody has asked for.
@@ -97,8 +99,8 @@ struct Section {
 
     private func advice(on name: String, shown: String, elsewhere: [String: String]) -> String {
         if let why = elsewhere[name] { return why }
-        if let why = AgentSchema.unsupported[name] { return "is not supported: \(why)" }
-        let homes = AgentSchema.homes(of: name)
+        if let why = schema.unsupported[name] { return "is not supported: \(why)" }
+        let homes = schema.homes(of: name)
         if !homes.isEmpty {
             let list = homes.map { $0.isEmpty ? "the top level" : "\"\($0)\"" }
             return "is at the wrong level: it belongs "
@@ -107,9 +109,9 @@ struct Section {
         if let meant = Spelling.nearest(to: name, among: known) {
             return "unknown key: did you mean \"\(meant)\"?"
         }
-        let everywhere = AgentSchema.paths.compactMap { $0.split(separator: ".").last }
+        let everywhere = schema.paths.compactMap { $0.split(separator: ".").last }
         if let meant = Spelling.nearest(to: name, among: everywhere.map(String.init)) {
-            let home = AgentSchema.homes(of: meant).first ?? ""
+            let home = schema.homes(of: meant).first ?? ""
             return "unknown key: did you mean \"\(meant)\" "
                 + (home.isEmpty ? "at the top level?" : "under \"\(home)\"?")
         }

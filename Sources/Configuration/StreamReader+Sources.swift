@@ -38,7 +38,7 @@ extension StreamReader {
                 return nil
             }
         }
-        guard var section = Section(group, path: path, problems: problems),
+        guard var section = Section(group, path: path, schema: .agent, problems: problems),
             let kindNode = section.required("kind"),
             let kind = section.choice(kindNode, key: section.key("kind"), Kind.self)
         else { return nil }

@@ -39,7 +39,9 @@ struct StreamReader {
         var streams: [AgentConfig.Stream] = []
         for (index, item) in items.enumerated() {
             let path = "streams[\(index)]"
-            guard var section = Section(item, path: path, problems: problems) else { continue }
+            guard var section = Section(item, path: path, schema: .agent, problems: problems) else {
+                continue
+            }
             let name = name(in: &section, taken: &lines)
             let source = section.required("source")
             let columns = columns(in: &section)
@@ -149,7 +151,9 @@ struct StreamReader {
             }
             return AgentConfig.Column(name: text.value)
         }
-        guard var section = Section(node, path: path, problems: problems) else { return nil }
+        guard var section = Section(node, path: path, schema: .agent, problems: problems) else {
+            return nil
+        }
         let name = section.text("name", required: true)
         let type = section.choice("type", AgentConfig.ColumnType.self)
         finish(section, as: "streams.columns")

@@ -16,8 +16,15 @@ public enum FaultPoint {
     private static let armed: Fault? = Fault(environment: "DORMOUSE_FAULT")
     private static let passed = Atomic<Int>(0)
 
+    /// Sees each step of the current task before it happens, and may make it fail.
+    ///
+    /// What lies on the disk at that moment is what a kill there would leave.
+    @TaskLocal package static var observer:
+        (@Sendable (FileOperation, String) throws(FileError) -> Void)?
+
     /// Passes a step, or fails as the environment asks.
     public static func pass(_ operation: FileOperation, _ path: String) throws(FileError) {
+        try observer?(operation, path)
         guard let armed else { return }
         let step = passed.add(1, ordering: .relaxed).newValue
         guard step == armed.step else { return }

@@ -4,6 +4,10 @@ public import Glibc
 public import Darwin
 #endif
 
+#if os(Linux)
+import CLinux
+#endif
+
 /// An open file with exactly one owner.
 public struct FileDescriptor: ~Copyable, Sendable {
     public let raw: Int32
@@ -104,6 +108,13 @@ public struct FileDescriptor: ~Copyable, Sendable {
     public func sync() throws(FileError) {
         try FaultPoint.pass(.sync, path)
         guard fsync(raw) == 0 else { throw FileError(.sync, path, code: errno) }
+    }
+
+    /// Lets the kernel begin to write what a later `sync` will wait for.
+    public func startWriteback() {
+        #if os(Linux)
+        clinux_start_writeback(raw)
+        #endif
     }
 
     /// Cuts or extends the file.

@@ -20,7 +20,9 @@ public struct PushSchedule: Equatable, Sendable {
     }
 
     public enum Result: Sendable {
-        case succeeded, retryable, unavailable
+        case succeeded, unavailable
+        /// It failed and can pass by itself; not before a time that the server named.
+        case retryable(after: Duration?)
         /// A success, but a commit was on its way whose end no event will tell.
         case commitPending(shipped: Bool)
     }
@@ -104,11 +106,13 @@ public struct PushSchedule: Equatable, Sendable {
         case .succeeded:
             failures = 0
             state = .idle
-        case .retryable:
+        case .retryable(let after):
             failures += 1
             let base = min(retryCap, max(interval, .seconds(1)) * (1 << min(failures - 1, 16)))
             let delay = base * (0.5 + 0.5 * min(max(jitter, 0), 1))
-            state = .failed(retryAt: now + delay, wakesOnChange: false)
+            // A server that asks for more than an hour is not obeyed to the end.
+            let asked = min(max(after ?? .zero, .zero), .seconds(3600))
+            state = .failed(retryAt: now + max(delay, asked), wakesOnChange: false)
         case .unavailable:
             failures = 0
             state = .failed(retryAt: now + retryCap, wakesOnChange: true)

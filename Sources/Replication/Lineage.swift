@@ -20,6 +20,11 @@ public enum LineageFinding: String, Equatable, Sendable, CaseIterable {
     case behind
     /// The head has the TXID that was acknowledged, but not its bytes.
     case reseeded
+    /// The server keeps another lineage now: somebody posted a whole database, or it is another
+    /// device's.
+    case replaced
+    /// The server's live copy differs from what we said the database is.
+    case diverged
     /// The head is as it should be, but files before it are missing: nothing can be restored.
     case broken
 
@@ -27,7 +32,7 @@ public enum LineageFinding: String, Equatable, Sendable, CaseIterable {
     public var isSound: Bool {
         switch self {
         case .agrees, .fresh, .acknowledgementLost: true
-        case .adopted, .wiped, .ahead, .behind, .reseeded, .broken: false
+        case .adopted, .wiped, .ahead, .behind, .reseeded, .replaced, .diverged, .broken: false
         }
     }
 
@@ -39,14 +44,23 @@ public enum LineageFinding: String, Equatable, Sendable, CaseIterable {
     ///   - headIsAcknowledged: Its head is the acknowledged file, byte for byte as far as known.
     ///   - newerAreOurs: All it holds above the acknowledged TXID is also here, with equal bytes.
     ///   - reachesHead: Its files lead to its head without a gap.
+    ///   - lineageIsOurs: It keeps the lineage that acknowledged; also where it keeps none.
+    ///   - wantsRebase: It has found that its copy differs from ours.
     public init(
         acknowledged: TXID?,
         head: TXID,
         headIsAcknowledged: Bool,
         newerAreOurs: Bool,
-        reachesHead: Bool = true
+        reachesHead: Bool = true,
+        lineageIsOurs: Bool = true,
+        wantsRebase: Bool = false
     ) {
+        guard lineageIsOurs || head == .zero else {
+            self = .replaced
+            return
+        }
         self.init(acknowledged, head, headIsAcknowledged, newerAreOurs)
+        if wantsRebase, isSound, head > .zero { self = .diverged }
         // What is no sound base anyhow is compared with whatever can be restored of it.
         if isSound, head > .zero, !reachesHead { self = .broken }
     }

@@ -13,19 +13,24 @@ extension Replicator {
         _ session: Session,
         notes: inout [String]
     ) async throws -> LineageFinding {
-        let head = try await bucket.head()
+        let condition = try await condition()
+        let head = condition.head
         let acknowledged = session.acknowledged(by: bucket)
         session.state.highest = max(session.state.highest, head)
+        let lineageIsOurs = condition.isHeldAs(acknowledged?.lineage)
         let finding = LineageFinding(
             acknowledged: acknowledged?.txid,
             head: head,
-            headIsAcknowledged: try await isHead(head, acknowledged),
+            headIsAcknowledged: try await isHead(condition, acknowledged),
             newerAreOurs: try await isOurs(
                 session,
                 from: acknowledged?.txid ?? .zero,
                 through: head
             ),
-            reachesHead: try await reaches(head)
+            // A server with a lineage lets nothing through that leaves a gap.
+            reachesHead: condition.lineage != nil ? true : try await reaches(head),
+            lineageIsOurs: lineageIsOurs,
+            wantsRebase: condition.wantsRebase
         )
         if !finding.isSound, options.onConflict == .stop {
             throw ReplicationError.conflict(finding, bucket: bucket.address.description)
@@ -35,7 +40,8 @@ extension Replicator {
         case .acknowledgementLost:
             session.state.acknowledged[bucket.address.description] = .init(
                 txid: head,
-                fileChecksum: try await headChecksum(head) ?? .none
+                fileChecksum: try await headChecksum(condition) ?? .none,
+                lineage: condition.lineage
             )
             try session.saveState()
         case .fresh:
@@ -44,18 +50,34 @@ extension Replicator {
             }
         case .wiped:
             session.state.acknowledged[bucket.address.description] = nil
-            try session.startOver(.bucketWiped)
-        case .adopted, .ahead, .behind, .reseeded, .broken:
+            if live != nil, try session.leads(from: .zero), session.state.made.txid > .zero {
+                notes.append("the server is empty; all it had is still here and sent again")
+                try session.saveState()
+            } else {
+                try session.startOver(.bucketWiped)
+            }
+        case .behind where try canResend(session, condition, notes: &notes):
+            break
+        case .diverged:
+            notes.append("the server's live copy differs from the database at \(head)")
+            session.state.acknowledged[bucket.address.description] = .init(
+                txid: head,
+                fileChecksum: try await headChecksum(condition) ?? .none,
+                lineage: condition.lineage
+            )
+            try session.startOver(.diverged)
+        case .adopted, .ahead, .behind, .reseeded, .replaced, .broken:
             notes.append(
                 "the bucket's head is \(head), "
                     + "\(acknowledged.map { "\($0.txid)" } ?? "nothing") was acknowledged "
                     + "(\(finding.rawValue))"
             )
-            try await adopt(session, head: head, reason: .bucketChanged, notes: &notes)
+            session.takesOver = true
+            try await adopt(session, condition, reason: .bucketChanged, notes: &notes)
         }
         if finding.isSound, head > .zero, try !session.leads(from: head) {
             notes.append("local files behind \(head) are missing or unusable")
-            try await adopt(session, head: head, reason: .noPlace, notes: &notes)
+            try await adopt(session, condition, reason: .noPlace, notes: &notes)
         }
         session.isLineageChecked = true
         return finding
@@ -73,7 +95,12 @@ extension Replicator {
             record.notes.append("\(needs.problem)")
             let head = session.acknowledged(by: bucket)?.txid ?? .zero
             if bucketIsReachable, head > .zero {
-                try await adopt(session, head: head, reason: needs.reason, notes: &record.notes)
+                try await adopt(
+                    session,
+                    try await condition(at: head),
+                    reason: needs.reason,
+                    notes: &record.notes
+                )
             } else {
                 session.pending = .snapshot(.noLedger)
             }
@@ -85,7 +112,12 @@ extension Replicator {
     func resume(_ session: Session, _ record: inout PushRecord) async throws {
         session.state.isGivenUp = false
         if let head = session.acknowledged(by: bucket)?.txid {
-            try await adopt(session, head: head, reason: .backlogGivenUp, notes: &record.notes)
+            try await adopt(
+                session,
+                try await condition(at: head),
+                reason: .backlogGivenUp,
+                notes: &record.notes
+            )
         } else {
             try session.startOver(.first)
         }
@@ -97,13 +129,14 @@ extension Replicator {
     /// really there; nothing is spliced. A bucket that cannot be restored gets a snapshot.
     private func adopt(
         _ session: Session,
-        head: TXID,
+        _ condition: LiveCondition,
         reason: LostPlace,
         notes: inout [String]
     ) async throws {
-        let checksum = try await headChecksum(head) ?? .none
+        let head = condition.head
+        let checksum = try await headChecksum(condition) ?? .none
         do {
-            let ledger = try await BucketLedger.compute(bucket, at: head)
+            let ledger = try await ledger(at: head)
             try session.adopt(head: head, ledger: ledger, reason: reason)
         } catch let error as RestoreError {
             notes.append("the bucket cannot be read to its head: \(error)")
@@ -111,9 +144,58 @@ extension Replicator {
         }
         session.state.acknowledged[bucket.address.description] = .init(
             txid: head,
-            fileChecksum: checksum
+            fileChecksum: checksum,
+            lineage: condition.lineage
         )
         try session.saveState()
+    }
+
+    /// What the bucket holds at its head: a server that keeps a live copy says so in a small
+    /// answer, else the bucket's own files are read.
+    private func ledger(at head: TXID) async throws -> PageLedger {
+        if let ledger = try await live?.ledger(at: head), ledger.txid == head { return ledger }
+        return try await BucketLedger.compute(bucket, at: head)
+    }
+
+    /// Goes on from where a server was set back to, if all it lost is still here.
+    ///
+    /// That what it holds there is our own is known by its lineage; that it is also the same
+    /// state, the checksum shows that goes along with the file.
+    private func canResend(
+        _ session: Session,
+        _ condition: LiveCondition,
+        notes: inout [String]
+    ) throws -> Bool {
+        guard condition.lineage != nil, condition.head > .zero,
+            try session.leads(from: condition.head)
+        else { return false }
+        notes.append("the server was set back to \(condition.head); what it lost is sent again")
+        session.state.acknowledged[bucket.address.description] = .init(
+            txid: condition.head,
+            fileChecksum: .none,
+            lineage: condition.lineage
+        )
+        try session.saveState()
+        return true
+    }
+
+    // MARK: The server
+
+    /// The bucket as one behind a server, if it is.
+    var live: (any LiveBucket)? { bucket as? any LiveBucket }
+
+    /// What the bucket holds now.
+    func condition() async throws -> LiveCondition {
+        if let live { return try await live.condition() }
+        return LiveCondition(head: try await bucket.head(), lineage: nil)
+    }
+
+    /// What a bucket that still has an acknowledged head says of itself.
+    private func condition(at head: TXID) async throws -> LiveCondition {
+        guard live != nil else { return LiveCondition(head: head, lineage: nil) }
+        let condition = try await condition()
+        guard condition.head == head else { throw ReplicationError.bucketKeepsChanging }
+        return condition
     }
 
     /// Whether the bucket's files lead to its head without a gap, by their names.
@@ -127,19 +209,19 @@ extension Replicator {
 
     /// Whether the head is the file that was acknowledged; one that was compacted counts as it.
     private func isHead(
-        _ head: TXID,
+        _ condition: LiveCondition,
         _ acknowledged: ReplicatorState.Acknowledged?
     ) async throws -> Bool {
-        guard let acknowledged, acknowledged.txid == head else { return false }
-        guard let checksum = try await headChecksum(head) else { return true }
+        guard let acknowledged, acknowledged.txid == condition.head else { return false }
+        guard let checksum = try await headChecksum(condition) else { return true }
         return acknowledged.fileChecksum == .none || checksum == acknowledged.fileChecksum
     }
 
     /// The file checksum of the newest level-0 file; `nil` if the head is on a higher level only.
-    private func headChecksum(_ head: TXID) async throws -> Checksum? {
-        guard let file = try await bucket.list(level: 0).last(where: { $0.maxTXID == head }) else {
-            return nil
-        }
+    private func headChecksum(_ condition: LiveCondition) async throws -> Checksum? {
+        if let checksum = condition.headChecksum { return checksum }
+        let level = try await bucket.list(level: 0)
+        guard let file = level.last(where: { $0.maxTXID == condition.head }) else { return nil }
         return try await inspect(file)?.fileChecksum
     }
 
@@ -184,9 +266,20 @@ extension Replicator {
     ///
     /// - Returns: `false` when its lineage must be looked at again.
     func isHeadConfirmed(_ session: Session) async throws -> Bool {
-        let head = try await bucket.head()
+        // A server compares by itself, at the very append.
+        if live != nil, try !session.backlog(for: bucket).isEmpty { return true }
+        let condition = try await condition()
+        let head = condition.head
+        guard !condition.wantsRebase,
+            condition.isHeldAs(session.acknowledged(by: bucket)?.lineage)
+        else { return false }
         guard let acknowledged = session.acknowledged(by: bucket) else { return head == .zero }
         guard head == acknowledged.txid else { return false }
+        if live != nil {
+            let checksum = condition.headChecksum
+            return checksum == nil || acknowledged.fileChecksum == .none
+                || checksum == acknowledged.fileChecksum
+        }
         // The same TXID can be another file. Once it was compacted there is none to compare.
         guard acknowledged.fileChecksum != .none,
             let newest = try session.meta.files().last(where: { $0.maxTXID == head }),
@@ -196,6 +289,21 @@ extension Replicator {
     }
 
     // MARK: Upload
+
+    /// Waits for a server, and keeps the WAL small meanwhile: it may take as long as it likes.
+    func keepingUp(_ transfer: @escaping @Sendable () async throws -> Void) async throws {
+        try await withThrowingTaskGroup { group in
+            group.addTask { try await transfer() }
+            group.addTask { [weak self] in
+                while true {
+                    try await Task.sleep(for: .seconds(5))
+                    await self?.keepUp()
+                }
+            }
+            defer { group.cancelAll() }
+            try await group.next()
+        }
+    }
 
     /// Ships the backlog in TXID order; each acceptance is durable here before the next file.
     ///
@@ -210,17 +318,31 @@ extension Replicator {
             try Task.checkCancellation()
             let path = session.meta.path(level: file.level, name: file.name)
             let facts = try session.meta.inspect(file)
-            try await bucket.put(path, as: file)
+            let lineage = session.lineage(for: bucket)
+            if let live {
+                let facts = WriteFacts(
+                    writer: session.state.lineage,
+                    lineage: lineage,
+                    checksum: session.checksumsOfFiles[file.maxTXID] ?? session.checksum(at: file),
+                    takesOver: session.takesOver
+                )
+                try await keepingUp { try await live.put(path, as: file, facts: facts) }
+                session.takesOver = false
+            } else {
+                try await bucket.put(path, as: file)
+            }
             session.state.acknowledged[bucket.address.description] = .init(
                 txid: file.maxTXID,
-                fileChecksum: facts.fileChecksum
+                fileChecksum: facts.fileChecksum,
+                lineage: live == nil ? nil : lineage
             )
             try session.saveState()
             record.files += 1
             record.bytes += file.sizeInBytes
             record.pages += session.pagesOfFiles[file.maxTXID] ?? 0
         }
-        if needed.count > 1 || base == .zero {
+        // A server has compared each of them with what it holds.
+        if live == nil, needed.count > 1 || base == .zero {
             for file in needed
             where try await bucket.stat(level: file.level, name: file.name) == nil {
                 return false
@@ -228,5 +350,27 @@ extension Replicator {
         }
         try session.prune(for: bucket)
         return true
+    }
+}
+
+extension LiveCondition {
+    /// Whether the bucket is kept under an id that it had when it acknowledged; an id that one
+    /// side does not have says nothing.
+    fileprivate func isHeldAs(_ known: String?) -> Bool {
+        guard let lineage, let known else { return true }
+        return lineage == known
+    }
+}
+
+extension Session {
+    /// The id under which a server keeps, or shall keep, this history.
+    func lineage(for bucket: any BucketClient) -> String? {
+        guard let acknowledged = acknowledged(by: bucket) else { return state.lineage }
+        return acknowledged.lineage
+    }
+
+    /// The database checksum after a file; known for the newest one.
+    func checksum(at file: BucketFile) -> Checksum {
+        file.maxTXID == state.made.txid ? state.made.checksum : .none
     }
 }

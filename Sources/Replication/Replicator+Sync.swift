@@ -12,7 +12,8 @@ extension Replicator {
             // new generation. With a pin it cannot happen; without, hardly twice.
             for _ in 0..<10 {
                 if let report = try attempt(session) {
-                    try mendLedger(session)
+                    // Without a change nobody needs it yet, and it takes a while to read.
+                    if report.kind != .nothing { try mendLedger(session) }
                     return report
                 }
                 session.reloadLedger()
@@ -53,6 +54,7 @@ extension Replicator {
         switch decision {
         case .resume:
             guard let cursor else { return nothing(session) }
+            if view.size > cursor.offset { custody.files.startSyncingWAL() }
             return try take(
                 session,
                 from: cursor,
@@ -252,7 +254,7 @@ extension Replicator {
         let draft = session.draft(
             commit: source.commit,
             of: source,
-            isNewBase: reason == .pageSizeChanged || reason == .bucketBroken,
+            isNewBase: reason.beginsAnew,
             now: options.now()
         )
         let written = try session.write(draft) { try source.forEach($0) }

@@ -3,6 +3,7 @@ import DurableFiles
 import LTXCodec
 import SQLiteBridge
 import SQLiteWAL
+import Transfer
 
 /// Keeps the history of one database in one bucket.
 ///
@@ -50,8 +51,14 @@ public actor Replicator {
 
     /// Lets everything go; the WAL stays as it is.
     ///
-    /// The next call opens it again.
-    public func close() {
+    /// Waits for the end of a push. The next call opens it again.
+    public func close() async {
+        await beginAlone()
+        letGo()
+        endAlone()
+    }
+
+    private func letGo() {
         session?.sealPlace()
         session?.close()
         session = nil
@@ -101,8 +108,12 @@ public actor Replicator {
 
     /// Syncs, checkpoints if due, and ships what the bucket does not have.
     ///
+    /// One push at a time: a second one waits for the end of the first.
+    ///
     /// - Returns: The record of it; a failure is an outcome, never an error.
     public func push() async -> PushRecord {
+        await beginAlone()
+        defer { endAlone() }
         pushes += 1
         var record = PushRecord()
         record.id = pushes
@@ -116,26 +127,49 @@ public actor Replicator {
             }
         } catch {
             record.outcome = Self.outcome(of: error)
+            if case BucketError.transfer(let failure) = error {
+                record.retryAfter = failure.retryAfter
+                record.moved = failure.advanced
+            }
+            if record.files > 0 { record.moved = true }
             // Whatever was known of the bucket is from before the failure.
             session?.isLineageChecked = false
             tendBacklog(&record)
         }
         finish(&record)
+        await ingestIfDue(&record)
         record.duration = clock.now - start
         return record
+    }
+
+    /// A push is under way; the actor is free while it waits for a server.
+    private var isPushing = false
+    private var waiting: [CheckedContinuation<Void, Never>] = []
+
+    private func beginAlone() async {
+        while isPushing { await withCheckedContinuation { waiting.append($0) } }
+        isPushing = true
+    }
+
+    private func endAlone() {
+        isPushing = false
+        let woken = waiting
+        waiting = []
+        for continuation in woken { continuation.resume() }
     }
 
     private func run(_ record: inout PushRecord) async throws {
         var session = try open(&record.notes)
         if try !session.custody.isInPlace() {
             record.notes.append("the database or its WAL was replaced; it is opened again")
-            close()
+            letGo()
             session = try open(&record.notes)
         }
         // Two rounds: a bucket that changed under a push is compared again, once.
         for round in 0...1 {
             var unreachable: (any Error)?
-            if !session.isLineageChecked {
+            let asksFirst = !session.isLineageChecked
+            if asksFirst {
                 do {
                     let finding = try await checkLineage(session, notes: &record.notes)
                     if record.lineageFinding?.isSound ?? true { record.lineageFinding = finding }
@@ -163,7 +197,10 @@ public actor Replicator {
             if let unreachable { throw unreachable }
             do {
                 // Somebody else may have appended since the last push, under any name.
-                if try await isHeadConfirmed(session), try await upload(session, &record) {
+                // A server that was asked just now is asked again only by an append.
+                var isConfirmed = asksFirst && live != nil
+                if !isConfirmed { isConfirmed = try await isHeadConfirmed(session) }
+                if isConfirmed, try await upload(session, &record) {
                     if let short { throw short }
                     if record.files == 0 {
                         record.outcome = .inSync(verified: session.acknowledged(by: bucket) != nil)
@@ -172,6 +209,8 @@ public actor Replicator {
                 }
             } catch BucketError.conflict where round == 0 {
                 // Somebody else took the name; find out what the bucket holds now.
+            } catch BucketError.fenced where round == 0 {
+                // Or somebody else appended.
             }
             session.isLineageChecked = false
         }
@@ -273,6 +312,16 @@ public actor Replicator {
     ) throws {
         try session.giveUpBacklog(for: bucket)
         record.backlogEvents.append(.gaveUp(files: files.count, bytes: bytes))
+    }
+
+    /// Converts and checkpoints what came while an upload is on its way.
+    ///
+    /// What is made here the next push ships; what goes wrong it says.
+    func keepUp() {
+        guard let session, !session.state.isGivenUp, session.pending == nil else { return }
+        var syncs: [SyncReport] = []
+        guard (try? sync(session)) != nil, isCheckpointDue(session) else { return }
+        _ = try? checkpoint(session, syncs: &syncs)
     }
 
     private func isCheckpointDue(_ session: Session) -> Bool {

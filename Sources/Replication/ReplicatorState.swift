@@ -44,10 +44,13 @@ public struct ReplicatorState: Equatable, Sendable {
     public struct Acknowledged: Equatable, Sendable {
         public var txid: TXID
         public var fileChecksum: Checksum
+        /// The id under which a server keeps this history; `nil` where it keeps none.
+        public var lineage: String?
 
-        public init(txid: TXID, fileChecksum: Checksum) {
+        public init(txid: TXID, fileChecksum: Checksum, lineage: String? = nil) {
             self.txid = txid
             self.fileChecksum = fileChecksum
+            self.lineage = lineage
         }
     }
 

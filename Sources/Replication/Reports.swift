@@ -29,6 +29,16 @@ public struct CheckpointReport: Sendable {
     public var lockHeld: Duration
 }
 
+/// A whole-database upload.
+public struct IngestReport: Sendable {
+    /// The TXID at which the image is the database.
+    public var txid: TXID
+    /// Bytes of the compressed image.
+    public var bytes: Int64
+    /// Why it failed; `nil` after a success.
+    public var failure: String?
+}
+
 /// One push: what happened, why, and what is still owed.
 ///
 /// There is one for every push, also for one that failed or found nothing.
@@ -61,6 +71,12 @@ public struct PushRecord: Sendable {
     public var isCommitPending = false
     public var databaseBytes: Int64 = 0
     public var duration: Duration = .zero
+    /// A failed push moved nevertheless: the bucket holds more bytes of what waits than before.
+    public var moved = false
+    /// When the server wants to be asked again, where it said so.
+    public var retryAfter: Duration?
+    /// The whole-database upload that this push fell back to.
+    public var ingest: IngestReport?
     /// What was done about files that no bucket took.
     public var backlogEvents: [BacklogEvent] = []
     /// What was set aside or repaired on the way, a line each.

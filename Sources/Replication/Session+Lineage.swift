@@ -25,6 +25,11 @@ extension Session {
     /// Continues a bucket's head; what was made on another base is given up.
     ///
     /// It is in the database, and the next sync finds it again.
+    /// - Parameters:
+    ///   - head: The bucket's.
+    ///   - ledger: What it holds there; `nil` where that cannot be read.
+    ///   - reason: For the record.
+    /// - Throws: `FileError`.
     func adopt(head: TXID, ledger: PageLedger?, reason: LostPlace) throws {
         try discardFiles()
         if let ledger { try replaceLedger(with: ledger) }

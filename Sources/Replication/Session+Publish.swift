@@ -230,6 +230,7 @@ extension Session {
             }
         }
         pagesOfFiles[txid] = written.summary.pageCount
+        checksumsOfFiles[txid] = made.checksum
         report.txid = txid
         report.pages = written.summary.pageCount
         report.bytes = written.summary.sizeInBytes

@@ -26,6 +26,10 @@ final class Session {
     var isLedgerChecked = false
     /// How many pages the files of this process hold, for the records of pushes.
     var pagesOfFiles: [TXID: Int] = [:]
+    /// The database checksum at the files of this process, for who checks it.
+    var checksumsOfFiles: [TXID: Checksum] = [:]
+    /// The next write takes the writer's lease: the bucket's head was adopted from somebody.
+    var takesOver = false
     private var loadedLedger: PageLedger?
     /// The last change of the ledger's file did not fail half-way.
     private var ledgerFileIsWhole = true

@@ -11,6 +11,7 @@ import SQLiteWAL
 /// highest 000000000000002a
 /// made 000000000000002a 9c3e… cursor 2671382978 193810064 7 le 121 1545577424 201 4096 187032
 /// acknowledged 000000000000002a 8c1b… /var/backups/health
+/// held-as 6f1c… https://sink.example/db/health
 /// streak 0
 /// crc 4d0f…
 /// ```
@@ -77,6 +78,12 @@ package struct StateFile {
             lines.append(
                 "acknowledged \(acknowledged.txid) \(acknowledged.fileChecksum) \(address)"
             )
+            // A server's word: only what can be read back is kept.
+            if let lineage = acknowledged.lineage, !lineage.isEmpty,
+                !lineage.contains(where: \.isWhitespace)
+            {
+                lines.append("held-as \(lineage) \(address)")
+            }
         }
         lines.append("streak \(state.streak.count)")
         if state.isGivenUp { lines.append("given-up") }
@@ -190,6 +197,9 @@ package struct StateFile {
                     txid: txid,
                     fileChecksum: Checksum(rawValue: checksum)
                 )
+            case "held-as":
+                guard words.count > 2 else { return false }
+                acknowledged[words[2...].joined(separator: " ")]?.lineage = String(words[1])
             case "streak":
                 guard words.count == 2, streak == nil, let count = UInt32(words[1]) else {
                     return false

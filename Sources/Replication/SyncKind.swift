@@ -74,6 +74,16 @@ public enum SnapshotReason: String, Sendable, CaseIterable {
     case noLedger = "no-ledger"
     /// What the bucket holds cannot be restored to its head: files are missing or damaged.
     case bucketBroken = "bucket-broken"
+    /// The sink's live copy differs from the database it should be.
+    case diverged
     /// The database has another page size than what is in the bucket.
     case pageSizeChanged = "page-size-changed"
+
+    /// What the bucket holds cannot be the base of this file, though it stays restorable.
+    var beginsAnew: Bool {
+        switch self {
+        case .bucketBroken, .diverged, .pageSizeChanged: true
+        case .first, .bucketWiped, .noLedger: false
+        }
+    }
 }

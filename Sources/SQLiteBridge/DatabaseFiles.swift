@@ -19,14 +19,22 @@ public final class DatabaseFiles: Sendable {
     public var walPath: String { path + "-wal" }
     public var walIndexPath: String { path + "-shm" }
 
-    private let database: FileDescriptor
-    private let sidecars = Mutex(Sidecars())
+    private let held: Mutex<OpenFiles>
 
-    private struct Sidecars: ~Copyable {
+    private struct OpenFiles: ~Copyable {
+        /// `nil` once the last member has left.
+        var database: DatabaseDescriptor?
         var wal: Opened?
         var walIndex: Opened?
         /// Replaced `-shm` descriptors stay open: the WAL's locks may live on them.
         var retired: [Opened] = []
+        /// For who writes pages without SQLite; like all others, open until the last one leaves.
+        var writer: DatabaseDescriptor?
+        var spare: [DatabaseDescriptor] = []
+
+        init(_ database: DatabaseDescriptor) {
+            self.database = database
+        }
     }
 
     private final class Opened: Sendable {
@@ -40,10 +48,30 @@ public final class DatabaseFiles: Sendable {
         }
     }
 
-    private init(_ database: consuming FileDescriptor, path: String) throws(FileError) {
-        identity = try database.status().identity
+    private init(_ database: DatabaseDescriptor, path: String) throws(FileError) {
+        identity = try database.file.status().identity
         self.path = path
-        self.database = database
+        held = Mutex(OpenFiles(database))
+    }
+
+    private func database() throws(FileError) -> DatabaseDescriptor {
+        guard let database = held.withLock({ $0.database }) else {
+            throw FileError(.read, path, code: EBADF)
+        }
+        return database
+    }
+
+    /// Closes everything, whoever still holds this object: one that closed later would drop the
+    /// locks of connections that were opened in between.
+    private func close() {
+        held.withLock { files in
+            files.database = nil
+            files.wal = nil
+            files.walIndex = nil
+            files.retired = []
+            files.writer = nil
+            files.spare = []
+        }
     }
 
     // MARK: Reading
@@ -54,7 +82,7 @@ public final class DatabaseFiles: Sendable {
     }
 
     public func databaseSize() throws(FileError) -> Int64 {
-        try database.status().sizeInBytes
+        try database().file.status().sizeInBytes
     }
 
     /// Reads database bytes; fewer than asked for only at the end of the file.
@@ -62,7 +90,7 @@ public final class DatabaseFiles: Sendable {
         at offset: Int64,
         into buffer: UnsafeMutableRawBufferPointer
     ) throws(FileError) -> Int {
-        try database.read(at: offset, into: buffer)
+        try database().file.read(at: offset, into: buffer)
     }
 
     /// Size in bytes of the WAL at the path now; `nil` when there is none.
@@ -70,14 +98,14 @@ public final class DatabaseFiles: Sendable {
     /// A WAL that was deleted and made again is picked up here, and only here.
     public func refreshWAL() throws(FileError) -> Int64? {
         guard let status = try FileStatus.of(walPath) else {
-            sidecars.withLock { $0.wal = nil }
+            held.withLock { $0.wal = nil }
             return nil
         }
-        if let open = sidecars.withLock({ $0.wal }), open.identity == status.identity {
+        if let open = held.withLock({ $0.wal }), open.identity == status.identity {
             return try open.file.status().sizeInBytes
         }
         let opened = try Opened(walPath)
-        sidecars.withLock { $0.wal = opened }
+        held.withLock { $0.wal = opened }
         return try opened.file.status().sizeInBytes
     }
 
@@ -86,14 +114,21 @@ public final class DatabaseFiles: Sendable {
         at offset: Int64,
         into buffer: UnsafeMutableRawBufferPointer
     ) throws(FileError) -> Int {
-        guard let open = sidecars.withLock({ $0.wal }) else { return 0 }
+        guard let open = held.withLock({ $0.wal }) else { return 0 }
         return try open.file.read(at: offset, into: buffer)
     }
 
     /// Makes all of the WAL durable: with `synchronous = NORMAL` a commit need not be yet.
     public func syncWAL() throws(FileError) {
-        guard let open = sidecars.withLock({ $0.wal }) else { return }
+        guard let open = held.withLock({ $0.wal }) else { return }
         try open.file.sync()
+    }
+
+    /// Lets the disk begin with what `syncWAL` will wait for.
+    ///
+    /// Frames are read and packed meanwhile, which takes about as long.
+    public func startSyncingWAL() {
+        held.withLock { $0.wal }?.file.startWriteback()
     }
 
     /// Reads wal-index bytes (the `-shm` file); 0 where there is none.
@@ -102,13 +137,13 @@ public final class DatabaseFiles: Sendable {
         into buffer: UnsafeMutableRawBufferPointer
     ) throws(FileError) -> Int {
         guard let status = try FileStatus.of(walIndexPath) else { return 0 }
-        if let open = sidecars.withLock({ $0.walIndex }), open.identity == status.identity {
+        if let open = held.withLock({ $0.walIndex }), open.identity == status.identity {
             return try open.file.read(at: offset, into: buffer)
         }
         let opened = try Opened(walIndexPath)
-        sidecars.withLock { sidecars in
-            if let old = sidecars.walIndex { sidecars.retired.append(old) }
-            sidecars.walIndex = opened
+        held.withLock { files in
+            if let old = files.walIndex { files.retired.append(old) }
+            files.walIndex = opened
         }
         return try opened.file.read(at: offset, into: buffer)
     }
@@ -118,8 +153,8 @@ public final class DatabaseFiles: Sendable {
     /// A reader of the database file alone is not among them: it keeps no WAL from starting
     /// again. Lock bytes: WAL-mode File Format, section 2.3 (read marks 1–4 at 124–127).
     public func otherWALReaders() -> [Int32] {
-        sidecars.withLock { sidecars in
-            guard let walIndex = sidecars.walIndex else { return [] }
+        held.withLock { files in
+            guard let walIndex = files.walIndex else { return [] }
             return Set((124...127).compactMap { Self.lockHolder(walIndex.file.raw, at: $0) })
                 .sorted()
         }
@@ -129,8 +164,8 @@ public final class DatabaseFiles: Sendable {
     ///
     /// Every connection in WAL mode holds the "deadman switch" byte of the wal-index.
     public func otherOpener() -> Int32? {
-        sidecars.withLock { sidecars in
-            sidecars.walIndex.flatMap { Self.lockHolder($0.file.raw, at: 128) }
+        held.withLock { files in
+            files.walIndex.flatMap { Self.lockHolder($0.file.raw, at: 128) }
         }
     }
 
@@ -146,6 +181,28 @@ public final class DatabaseFiles: Sendable {
         return query.l_pid
     }
 
+    // MARK: Writing
+
+    /// A descriptor of the database that may write, opened at the first call.
+    ///
+    /// For a replica that applies pages by itself. Like all others it stays open until the last
+    /// member leaves; the caller is one (`join`) and lets go of it before it leaves.
+    package func writer() throws(FileError) -> DatabaseDescriptor {
+        let database = try database()
+        if database.mayWrite { return database }
+        if let known = held.withLock({ $0.writer }) { return known }
+        let descriptor = try DatabaseDescriptor(path, O_RDWR)
+        return held.withLock { files in
+            guard let first = files.writer else {
+                files.writer = descriptor
+                return descriptor
+            }
+            // Two came at once: closing one of them now would drop SQLite's locks.
+            files.spare.append(descriptor)
+            return first
+        }
+    }
+
     // MARK: Sharing
 
     private struct Shared {
@@ -157,15 +214,19 @@ public final class DatabaseFiles: Sendable {
 
     /// Joins the descriptors that this process has of the database, or opens the first.
     ///
-    /// Called before SQLite opens the file, so that no close can fall between.
-    static func join(_ path: String, creating: Bool) throws(FileError) -> DatabaseFiles {
+    /// Called before SQLite opens the file, so that no close can fall between. Who joins leaves
+    /// again, once.
+    package static func join(_ path: String, creating: Bool) throws(FileError) -> DatabaseFiles {
         let outcome: Result<DatabaseFiles, FileError> = open.withLock { open in
             do throws(FileError) {
                 if let status = try FileStatus.of(path), let known = open[status.identity] {
                     open[status.identity]?.connections += 1
                     return .success(known.files)
                 }
-                let descriptor = try FileDescriptor(path, creating ? O_RDWR | O_CREAT : O_RDONLY)
+                let descriptor = try DatabaseDescriptor(
+                    path,
+                    creating ? O_RDWR | O_CREAT : O_RDONLY
+                )
                 // SQLite names the sidecars after the file that a symbolic link leads to.
                 let files = try DatabaseFiles(descriptor, path: Path.canonical(path))
                 open[files.identity] = Shared(files: files, connections: 1)
@@ -178,11 +239,23 @@ public final class DatabaseFiles: Sendable {
     }
 
     /// Leaves; the last one out closes the descriptors, still under the lock.
-    static func leave(_ files: DatabaseFiles) {
+    package static func leave(_ files: DatabaseFiles) {
         open.withLock { open in
-            guard var shared = open[files.identity] else { return }
+            guard var shared = open[files.identity], shared.files === files else { return }
             shared.connections -= 1
             open[files.identity] = shared.connections == 0 ? nil : shared
+            if shared.connections == 0 { files.close() }
         }
+    }
+}
+
+/// One descriptor of a database file; see `DatabaseFiles.writer()`.
+package final class DatabaseDescriptor: Sendable {
+    package let file: FileDescriptor
+    fileprivate let mayWrite: Bool
+
+    fileprivate init(_ path: String, _ flags: Int32) throws(FileError) {
+        file = try FileDescriptor(path, flags)
+        mayWrite = flags & O_ACCMODE == O_RDWR
     }
 }

@@ -32,6 +32,10 @@ public enum Field: String, CaseIterable, Sendable {
     case pushID = "PUSH_ID"
     case database = "DATABASE"
     case destination = "DESTINATION"
+    /// Where a sink listens.
+    case address = "ADDRESS"
+    /// The process whose lock keeps a live copy from following.
+    case lockHolder = "LOCK_HOLDER"
     /// What showed that the WAL could be read on, or could not.
     case evidence = "EVIDENCE"
     case rows = "ROWS"

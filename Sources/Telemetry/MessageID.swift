@@ -49,6 +49,22 @@ public enum RecordKind: String, CaseIterable, Sendable {
     case repair
     /// Records were lost, because the log did not take them.
     case dropped
+    /// A sink listens, or opened a database.
+    case sinkStart = "sink-start"
+    /// A sink ended.
+    case sinkStop = "sink-stop"
+    /// A sink could not do what it was asked to.
+    case sinkFailure = "sink-failure"
+    /// A sink refused a write.
+    case refused
+    /// A sink took a whole database.
+    case ingest
+    /// A live copy differs, lags, or is right again.
+    case mirror
+    /// The disk of a sink is full, or has room again.
+    case disk
+    /// A sink removed corpses.
+    case sweep
 
     public var messageID: MessageID {
         switch self {
@@ -66,6 +82,14 @@ public enum RecordKind: String, CaseIterable, Sendable {
         case .backlog: MessageID(0xc6a8_eeab_1952_7e84, 0x1cfa_476a_53a2_6a34)
         case .repair: MessageID(0x9fe6_debe_d8a6_1016, 0x4490_230d_e05f_c3a4)
         case .dropped: MessageID(0xfacc_8665_d294_80c7, 0x0156_aa73_fc7a_6836)
+        case .sinkStart: MessageID(0x687c_9e6d_f00c_6adf, 0x0532_8056_9635_ae59)
+        case .sinkStop: MessageID(0xe967_4326_8c44_c170, 0x75ec_b6e7_fdd4_7e96)
+        case .sinkFailure: MessageID(0x6dfb_b446_a509_b651, 0xc74e_52e6_a663_a0a1)
+        case .refused: MessageID(0x2669_2e52_44cd_27f3, 0x9254_de33_79de_244a)
+        case .ingest: MessageID(0xf7ba_8261_d5ca_8820, 0x541f_4b4d_cf1d_9dbd)
+        case .mirror: MessageID(0xcc76_129c_22db_aebd, 0xe9f8_6af4_52d0_5fb6)
+        case .disk: MessageID(0x38c2_eb0e_e9e7_5480, 0xb415_8fbc_cda4_bb7b)
+        case .sweep: MessageID(0xa897_9e40_0189_2b80, 0xc931_bd8f_5876_9f70)
         }
     }
 }

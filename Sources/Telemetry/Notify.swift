@@ -1,4 +1,5 @@
 internal import CSystemd
+import Glibc
 
 /// Tells the service manager how the service is doing; does nothing without one.
 ///
@@ -16,6 +17,15 @@ public enum Notify {
     @discardableResult
     public static func status(_ status: String) -> Bool {
         send(line("STATUS", status))
+    }
+
+    /// `RELOADING=1`, when the configuration is read again; `ready` ends it.
+    @discardableResult
+    public static func reloading() -> Bool {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        let microseconds = Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1_000
+        return send("RELOADING=1\nMONOTONIC_USEC=\(microseconds)")
     }
 
     /// `STOPPING=1`, when the final sync begins.

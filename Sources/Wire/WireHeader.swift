@@ -41,4 +41,10 @@ public enum WireHeader {
     public static let uploadLimit = "upload-limit"
     /// The media type of an appended part.
     public static let partialUpload = "application/partial-upload"
+
+    /// All of them, in the order of the protocol page.
+    public static let all = [
+        protocolName, writerID, writerTakeover, txid, lineage, rebase, checksum, baseTXID,
+        timestamp, uploadInterop, uploadComplete, uploadOffset, uploadLength, uploadLimit,
+    ]
 }

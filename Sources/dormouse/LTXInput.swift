@@ -2,6 +2,7 @@ import CommandLineKit
 import DurableFiles
 import Glibc
 import LTXCodec
+import Wire
 
 /// An LTX file on disk, open for looking at.
 final class LTXInput {

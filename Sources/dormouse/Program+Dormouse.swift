@@ -21,6 +21,7 @@ extension Program {
             .push,
             .replicate,
             .restore,
+            .sink,
             .verify,
             .status,
         ],

@@ -3,6 +3,7 @@ import LTXCodec
 import Replication
 import SQLiteBridge
 import Telemetry
+import Wire
 
 extension PushRecord {
     /// The journal records of one push: the push itself, and before it what was out of the
@@ -131,6 +132,16 @@ extension PushRecord {
             .init("lineage", .string(lineage)),
             .init("lineage_finding", .optional(lineageFinding?.rawValue, JSONValue.string)),
             .init("checkpointed", .optional(checkpoint?.result.isComplete, JSONValue.bool)),
+            .init(
+                "ingest",
+                .optional(ingest) { ingest in
+                    .object([
+                        .init("txid", .string("\(ingest.txid)")),
+                        .init("bytes", .number(ingest.bytes)),
+                        .init("failure", .optional(ingest.failure, JSONValue.string)),
+                    ])
+                }
+            ),
             .init("duration_usec", .number(Int64(duration / .microseconds(1)))),
             .init("notes", .array(notes.map(JSONValue.string))),
         ])
@@ -143,7 +154,9 @@ extension PushRecord {
         case .retryable: .tryAgain
         case .unavailable(let reason, _):
             switch reason {
-            case .bucketDenied, .notABucket, .bucketUnusable, .lineageConflict: .refused
+            case .bucketDenied, .notABucket, .bucketUnusable, .lineageConflict, .untrusted,
+                .unauthorized, .readOnly, .notASink, .wrongProtocol:
+                .refused
             case .notConfigured: .usage
             case .databaseMissing, .databaseEmpty, .notADatabase, .notWALMode, .databaseDenied,
                 .databaseCorrupt, .databaseClaimed:

@@ -142,7 +142,7 @@ extension PushRecord {
         switch outcome {
         case .pushed, .inSync:
             isCommitPending ? .commitPending(shipped: files > 0) : .succeeded
-        case .retryable: .retryable
+        case .retryable: .retryable(after: retryAfter)
         case .unavailable: .unavailable
         }
     }

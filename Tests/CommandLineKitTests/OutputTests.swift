@@ -1,6 +1,7 @@
 import CommandLineKit
 import Foundation
 import Testing
+import Wire
 
 @Suite("tables, JSON and words for numbers")
 struct OutputTests {

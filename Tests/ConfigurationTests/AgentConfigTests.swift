@@ -38,6 +38,12 @@ struct AgentConfigTests {
         let config = try AgentConfig.parse(Array(good.utf8), file: "x.yml", asked: &asked)
         #expect(asked == Set(AgentConfig.knownPaths), "the list of keys and the reader differ")
         #expect(config.device == "strap:7")
+        #expect(config.http.token == .file("/t"))
+        #expect(config.http.authorities == "/ca.pem")
+        #expect(config.http.client == .init(certificate: "/c.pem", key: "/k.pem"))
+        #expect(config.http.connectTimeout == .seconds(2))
+        #expect(config.http.idleTimeout == .seconds(3))
+        #expect(config.http.requestTimeout == .seconds(86_400))
         #expect(config.push.interval == .seconds(5_400))
         #expect(!config.push.onStart)
         #expect(config.push.onConflict == .stop)
@@ -106,7 +112,15 @@ private let odd = """
 /// A good configuration that uses every key.
 let good = """
     database: /d/x.db
-    destination: /b
+    destination: https://sink/db/x
+    http:
+      token-file: /t
+      ca-file: /ca.pem
+      client-certificate: /c.pem
+      client-key: /k.pem
+      connect-timeout: 2s
+      idle-timeout: 3s
+      request-timeout: 24h
     device: strap:7
     push: { interval: 1h30m, on-start: false, on-conflict: stop }
     checkpoint:

@@ -192,9 +192,44 @@ extension Refusal {
         ),
         Refusal(
             "a destination of a later version",
-            whole: "database: /d\ndestination: https://sink:8080/db/x\n",
-            "a.yml:2: destination: https://sink:8080/db/x: not supported by this version yet;"
+            whole: "database: /d\ndestination: s3://bucket/x\n",
+            "a.yml:2: destination: s3://bucket/x: not supported by this version yet;"
                 + " use a directory"
+        ),
+        Refusal(
+            "settings of a sink beside a directory",
+            "http: { idle-timeout: 5s }",
+            "a.yml:3: http: has no use: \"destination\" is a directory"
+        ),
+        Refusal(
+            "settings of a sink that are wrong",
+            whole: """
+                database: /d
+                destination: https://sink:8080/db/x
+                http:
+                  token-file: token
+                  token: abc
+                  client-key: /k.pem
+                  connect-timeout: 0s
+                  idle-timeout: 2h
+                  request-timeout: 25h
+                """,
+            "a.yml:4: http.token-file: \"token\" must be an absolute path: an agent has no"
+                + " directory of its own",
+            "a.yml:5: http.token: is not supported: a token is never written into the file: name"
+                + " \"token-file\" or \"token-credential\" under \"http\"",
+            "a.yml:6: http.client-key: needs \"client-certificate\" beside it",
+            "a.yml:7: http.connect-timeout: \"0s\" is out of range: 1s to 1h",
+            "a.yml:8: http.idle-timeout: \"2h\" is out of range: 1s to 1h",
+            "a.yml:9: http.request-timeout: \"25h\" is out of range: 1s to 24h"
+        ),
+        Refusal(
+            "two places for one token",
+            whole:
+                "database: /d\ndestination: http://s/db/x\nhttp: { token-file: /t, client-certificate: /c,\n"
+                + "  token-credential: t }",
+            "a.yml:3: http.client-certificate: needs \"client-key\" beside it",
+            "a.yml:4: http.token-credential: is set beside \"token-file\": one of them is enough"
         ),
         Refusal(
             "a name that no device can have",

@@ -39,7 +39,7 @@ struct PushScheduleTests {
         var now = 0.0
         var delays: [Double] = []
         for _ in 0..<40 {
-            schedule.pushed(.retryable, start: at(now), now: at(now), jitter: 1)
+            schedule.pushed(.retryable(after: nil), start: at(now), now: at(now), jitter: 1)
             guard let wait = schedule.next(at: at(now)), let until = wait.until else {
                 Issue.record("no delay")
                 return
@@ -53,14 +53,25 @@ struct PushScheduleTests {
         #expect(delays.prefix(4) == [10, 20, 40, 60])
         #expect(delays.dropFirst(4).allSatisfy { $0 == 60 })
         schedule.pushed(.succeeded, start: at(now), now: at(now), jitter: 1)
-        schedule.pushed(.retryable, start: at(now), now: at(now), jitter: 1)
+        schedule.pushed(.retryable(after: nil), start: at(now), now: at(now), jitter: 1)
         #expect(schedule.next(at: at(now))?.until == at(now + 10))
+    }
+
+    @Test("a server that names a time is not asked before it, nor trusted beyond an hour")
+    func obeysRetryAfter() {
+        var schedule = schedule()
+        schedule.pushed(.retryable(after: .seconds(120)), start: start, now: start, jitter: 0)
+        #expect(schedule.next(at: start)?.until == at(120))
+        schedule.pushed(.retryable(after: .seconds(86_400)), start: start, now: start, jitter: 0)
+        #expect(schedule.next(at: start)?.until == at(3600))
+        schedule.pushed(.retryable(after: .seconds(-5)), start: start, now: start, jitter: 1)
+        #expect(schedule.next(at: start)?.until == at(40))
     }
 
     @Test("jitter spreads a retry over the second half of its delay", arguments: [0, 0.5, 1])
     func jitters(jitter: Double) {
         var schedule = schedule()
-        schedule.pushed(.retryable, start: start, now: start, jitter: jitter)
+        schedule.pushed(.retryable(after: nil), start: start, now: start, jitter: jitter)
         #expect(schedule.next(at: start)?.until == at(5 + 5 * jitter))
     }
 
@@ -107,7 +118,7 @@ struct PushScheduleTests {
     @Test("a request pushes at once, whatever was being waited for")
     func requested() {
         var schedule = schedule()
-        schedule.pushed(.retryable, start: start, now: start, jitter: 1)
+        schedule.pushed(.retryable(after: nil), start: start, now: start, jitter: 1)
         schedule.requested(at: at(1))
         #expect(schedule.next(at: at(1)) == nil)
     }

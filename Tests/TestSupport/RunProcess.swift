@@ -56,7 +56,7 @@ public func runProcess(
     // more than Foundation's own select() can take.
     defer { for file in [input, output, errors] { try? file.handle.close() } }
 
-    let child = Child()
+    let child = StartedProcess()
     child.process.executableURL = executable
     child.process.arguments = arguments
     child.process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
@@ -127,7 +127,7 @@ extension Process {
 ///
 /// `@unchecked` because after `run()` it is only asked whether it runs and what its id is, both of
 /// which Foundation answers from any thread.
-private final class Child: @unchecked Sendable {
+private final class StartedProcess: @unchecked Sendable {
     let process = Process()
 
     func kill() {

@@ -4,10 +4,13 @@ runs under the names of measurements.
 
 import contextlib
 import json
+import os
 import subprocess
+import time
 from dataclasses import dataclass
 from typing import Callable
 
+import sinks
 from resident import Resident
 
 OURS = "dormouse"
@@ -18,9 +21,11 @@ FLOOR = "C floor"
 LZ4, UNLZ4, CP = "lz4 -1", "lz4 -d", "cp"  # the yardsticks
 CHECKED = "dormouse, with its default check"
 QUARTER = "dormouse, a quarter of the database"
+TO_SINK, CURL = "dormouse to a sink", "curl and fsync"
 BYTE_TABLE, SLICES = "byte table", "dormouse, 16 tables"
 
 FLUSHES = 360  # three hours
+LIVE_FLUSHES = 40  # each waited for in the mirror
 FEW_FLUSHES = 20  # ten minutes, on either side of an interruption
 PATIENCE_MS = 3_000  # the application's busy timeout where it could be held up
 
@@ -195,6 +200,89 @@ def memory(sitting):
         yield [("first", QUARTER, side.push()), ("restore", QUARTER, side.restore())]
 
 
+def live(sitting):
+    """From a commit on the device to the row in the mirror, one flush at a time."""
+    side = sitting.other_side(TO_SINK)
+    side.start()
+    sink = sinks.Sink(sitting.programs["dormouse"], os.path.join(side.home, "sink"))
+    with contextlib.ExitStack() as stack:
+        stack.callback(sink.stop)
+        resident = sinks.replicate(sitting, side, sink.url("health"))
+        stack.callback(resident.stop)
+        newest = side.step(1)["newest"]
+        deadline = time.monotonic() + 60
+        while not os.path.exists(sink.mirror("health")) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        follower = sinks.Follower(sink.mirror("health"))
+        follower.await_newest(newest, patience=60)
+        yield
+        while True:
+            times = []
+            for _ in range(LIVE_FLUSHES):
+                answer = side.step(1)
+                times.append(follower.await_newest(answer["newest"]) - answer["committed"])
+            yield [
+                (
+                    "live",
+                    TO_SINK,
+                    {
+                        "median": sinks.percentile(times, 0.5),
+                        "worst": sinks.percentile(times, 0.99),
+                        "peak": sink.memory(),
+                    },
+                )
+            ]
+
+
+def snapshot(sitting):
+    """A whole database to an empty sink, until it is in the mirror."""
+    side = sitting.other_side(TO_SINK)
+    yield
+    while True:
+        side.start()
+        sink = sinks.Sink(sitting.programs["dormouse"], os.path.join(side.home, "sink"))
+        with contextlib.ExitStack() as stack:
+            stack.callback(sink.stop)
+            started = time.monotonic()
+            run = sitting.measure(
+                "{dormouse} push {db} --to {url} --json",
+                db=side.database,
+                url=sink.url("health"),
+            )
+            sink.await_applied("health", json.loads(sitting.output())["txid"])
+            run["wall"] = time.monotonic() - started
+            run["sink_cpu"] = sink.cpu()
+            run["sink_peak"] = sink.memory()
+            level0 = os.path.join(sink.data, "health", "bucket", "ltx", "0")
+            (name,) = os.listdir(level0)
+            file = os.path.join(level0, name)
+            run["shipped"] = os.path.getsize(file)
+            copy = sinks.curl_copy(sitting, file)
+        yield [("sink-snapshot", TO_SINK, run), ("sink-snapshot", CURL, copy)]
+
+
+def fleet(sitting):
+    """Many devices that push a small delta each every half minute."""
+    side = sitting.other_side(TO_SINK)
+    os.makedirs(side.home)
+    files = sinks.small_deltas(sitting, side, count=sitting.fleet_rounds + 2)
+    sink = sinks.Sink(sitting.programs["dormouse"], os.path.join(side.home, "sink"))
+    with contextlib.ExitStack() as stack:
+        stack.callback(sink.stop)
+        devices = sinks.Fleet(sink, sitting.fleet)
+        devices.push(files[0], spread=0)
+        yield
+        for path in files[1:]:
+            cpu, started = sink.cpu(), time.monotonic()
+            devices.push(path, spread=sitting.fleet_seconds)
+            run = {
+                "databases": sitting.fleet,
+                "cores": (sink.cpu() - cpu) / (time.monotonic() - started),
+                "sink_peak": sink.memory(),
+            }
+            yield [("fleet", TO_SINK, run)]
+
+
 def crc(sitting):
     yield
     while True:
@@ -229,6 +317,9 @@ ACTS = {
         interruption("last-close", lambda side: side.close_last()),
     ),
     "memory": Act("a smaller database", memory),
+    "live": Act("commits until they are in a sink's mirror", live),
+    "sink-snapshot": Act("first pushes to a sink", snapshot),
+    "fleet": Act("a sink with many databases", fleet),
     "crc": Act("CRC-64", crc),
 }
 

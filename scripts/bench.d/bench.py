@@ -187,6 +187,9 @@ def main():
         databases.shape_arguments(quarter),
     )
     sitting.idle_seconds = 5 if arguments.quick else 20
+    sitting.fleet = 50 if arguments.quick else 1000
+    sitting.fleet_seconds = 2 if arguments.quick else 30
+    sitting.fleet_rounds = arguments.pairs
     sitting.restore_flushes = 360 if arguments.quick else health.FLUSHES_A_DAY
     # Only Dormouse checks by default.
     sitting.checked_restore = None if replaced else CHECKED_RESTORE

@@ -229,6 +229,7 @@ def write(path, profile, seed):
                 health.insert(flush, 1)
                 held = wal[-1] if wal else None
                 connection.execute("COMMIT")
+                committed = time.monotonic()
                 # The first commit does not tell its frames: there may have been some before.
                 if held is not None:
                     frames.append(wal[-1] - held if wal[-1] > held else wal[-1])
@@ -238,6 +239,8 @@ def write(path, profile, seed):
                 "frames": sum(frames),
                 "commits": len(frames),
                 "grown": connection.execute("PRAGMA page_count").get - before,
+                "committed": committed,
+                "newest": FIRST_SECOND + flush * FLUSH_SECONDS - 1,
             }
         elif command == "truncate":
             connection.set_busy_timeout(int(arguments[0]))

@@ -8,10 +8,12 @@ from acts import (
     BYTE_TABLE,
     CHECKED,
     CP,
+    CURL,
     FEW_FLUSHES,
     FLOOR,
     FLUSHES,
     JUDGE,
+    LIVE_FLUSHES,
     LZ4,
     NOBODY,
     OURS,
@@ -19,6 +21,7 @@ from acts import (
     PEER,
     QUARTER,
     SLICES,
+    TO_SINK,
     UNLZ4,
 )
 
@@ -62,6 +65,12 @@ MEASUREMENTS = {
         f"Push after {FEW_FLUSHES} flushes, a last close, {FEW_FLUSHES} flushes",
         "wall cpu peak shipped pages differing_pages differing",
     ),
+    "live": ("From a commit on the device to the row in the mirror", "median worst peak"),
+    "sink-snapshot": (
+        "First push to an empty sink, until it is in the mirror",
+        "wall cpu peak sink_cpu sink_peak shipped",
+    ),
+    "fleet": ("A sink that many devices push to", "databases cores sink_peak"),
     "crc": ("CRC-64 over pages of 4 KiB", "rate"),
 }
 
@@ -261,6 +270,42 @@ BOUNDS = (
         "restore, peak memory", Term("restore", OURS, "peak"), bound=24 * MIB, beside=PEER
     ),
     Line("restore, peak memory, a quarter of the database", Term("restore", QUARTER, "peak")),
+    Line(
+        "from a commit to the row in a sink's mirror, p50",
+        Term("live", TO_SINK, "median"),
+        bound=0.05,
+        means=f"`dormouse replicate --interval 1ms` to a sink on loopback; {LIVE_FLUSHES} flushes"
+        " of 30 s, one at a time: from the end of the application's COMMIT until somebody who"
+        " reads the mirror every millisecond sees its newest sample",
+    ),
+    Line(
+        "the same, p99",
+        Term("live", TO_SINK, "worst"),
+    ),
+    Line(
+        "snapshot push to a sink and apply, wall / curl and fsync",
+        Term("sink-snapshot", TO_SINK, "wall"),
+        over=Term("sink-snapshot", CURL, "wall"),
+        bound=1.3,
+        means="`dormouse push` of the whole database to an empty sink, from its start until the"
+        " mirror has it; against `curl -T` of the very file that was shipped to a receiver that"
+        " writes it and syncs it. Ours also reads and packs the database, checks every page at"
+        " the other end, and writes the mirror",
+    ),
+    Line(
+        "sink with 1,000 databases, a small delta each every 30 s, cores",
+        Term("fleet", TO_SINK, "cores"),
+        bound=1,
+        means="CPU time of the sink over the time of one round: every database gets one delta of"
+        " a flush by a plain PUT on a connection of its own, spread over 30 s, and is applied to"
+        " its mirror",
+    ),
+    Line(
+        "the same, peak memory",
+        Term("fleet", TO_SINK, "sink_peak"),
+        bound=256 * MIB,
+    ),
+    Line("sink, peak memory in a snapshot push", Term("sink-snapshot", TO_SINK, "sink_peak")),
     Line(
         "CRC-64 / a byte table, speed",
         Term("crc", OURS, "rate"),

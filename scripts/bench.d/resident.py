@@ -79,7 +79,11 @@ class Resident:
         return runs
 
     def settle(self, patience=180):
-        """Waits, within bounds, until it uses next to no CPU and ships nothing for a while."""
+        """Waits, within bounds, until it no longer works hard and ships nothing for a while.
+
+        One that polls every few milliseconds never rests; one that re-reads a snapshot burns a
+        core.
+        """
         deadline = time.monotonic() + patience
         quiet = 0
         state = None
@@ -88,7 +92,7 @@ class Resident:
             time.sleep(0.4)
             self.check()
             files = self.files()
-            quiet = quiet + 1 if files == state and self.cpu() - cpu < 0.02 else 0
+            quiet = quiet + 1 if files == state and self.cpu() - cpu < 0.1 else 0
             state = files
 
     # What it ships

@@ -91,8 +91,13 @@ class Side:
         return self.answer()
 
     def step(self, commits):
-        """Lets the application commit that many flushes; its connection stays open."""
-        self.sitting.steps.append(self.ask(f"step {commits}") | {"asked": commits})
+        """Lets the application commit that many flushes; its connection stays open.
+
+        The answer has the instant of the last commit, and the newest sample.
+        """
+        answer = self.ask(f"step {commits}")
+        self.sitting.steps.append(answer | {"asked": commits})
+        return answer
 
     def truncate(self, patience_ms=health.BUSY_TIMEOUT_MS):
         """The application's own checkpoint; how long it took and whether it was refused."""

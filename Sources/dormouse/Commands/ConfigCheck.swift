@@ -1,5 +1,6 @@
 import CommandLineKit
 import Configuration
+import Wire
 
 extension Command {
     /// `dormouse config check`: everything that is wrong with a configuration.
@@ -10,7 +11,9 @@ extension Command {
             Every problem is one line on standard output, as file:line: setting: what is wrong.
             Nothing is opened or changed but the file itself.
             """,
-        positionals: [Positional("FILE", help: "agent.yml, or one like it")],
+        positionals: [
+            Positional("FILE", help: "agent.yml or sink.yml, told apart by its settings")
+        ],
         options: [CommonOptions.json, printOption],
         examples: [
             Example(
@@ -30,7 +33,7 @@ extension Command {
     private static let checkConfig: Body = { arguments, console in
         let file = arguments.first
         do {
-            let config = try AgentConfig.load(path: file)
+            let config = try AnyConfig.load(path: file)
             if arguments[CommonOptions.json] {
                 var report = report(of: file, problems: [])
                 if arguments[printOption] {

@@ -8,10 +8,11 @@ extension Command {
         "demo",
         summary: "collect, push, suspend, kill, recover and verify, in a temporary directory",
         discussion: """
-            Replays a recording fast into a new database while an agent pushes it to a directory
-            bucket; suspends the agent, kills it in the middle of a push and once more, relaunches
-            it, restores the bucket at the end, and compares. Takes about half a minute. Exits 1
-            if a row was lost or a snapshot was forced.
+            Starts a sink on loopback and replays a recording fast into a new database while an
+            agent pushes it there; suspends the agent, kills it in the middle of a push and once
+            more, relaunches it, restores the sink's bucket at the end, and compares source,
+            mirror and restored database. Takes about half a minute. Exits 1 if a row was lost or
+            a snapshot was forced.
             """,
         options: [samplesOption, speedOption, directoryOption],
         examples: [
@@ -37,7 +38,7 @@ extension Command {
     private static let directoryOption = Option<String>(
         "directory",
         "DIR",
-        help: "where to put database and bucket, and to leave them (default: a temporary one)"
+        help: "where to put database and sink, and to leave them (default: a temporary one)"
     )
 
     private static let runDemo: Body = { arguments, console in

@@ -1,5 +1,6 @@
 import CommandLineKit
 import LTXCodec
+import Wire
 
 extension Command {
     /// `dormouse ltx info`: header, trailer and sizes of LTX files.

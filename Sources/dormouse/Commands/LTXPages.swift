@@ -1,5 +1,6 @@
 import CommandLineKit
 import LTXCodec
+import Wire
 
 extension Command {
     /// `dormouse ltx pages`: where each page of LTX files stands.

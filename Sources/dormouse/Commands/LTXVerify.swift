@@ -1,6 +1,7 @@
 import CommandLineKit
 import DurableFiles
 import LTXCodec
+import Wire
 
 extension Command {
     /// `dormouse ltx verify`: whether LTX files are whole.

@@ -1,6 +1,7 @@
 import Bucket
 import CommandLineKit
 import Replication
+import Wire
 
 extension Command {
     /// `dormouse push`: one push.

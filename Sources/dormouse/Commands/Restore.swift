@@ -3,6 +3,7 @@ import CommandLineKit
 import DurableFiles
 import LTXCodec
 import Replica
+import Wire
 
 extension Command {
     /// `dormouse restore`: a database from a bucket.

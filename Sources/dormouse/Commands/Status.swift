@@ -4,6 +4,7 @@ import DurableFiles
 import LTXCodec
 import Replica
 import Replication
+import Wire
 
 extension Command {
     /// `dormouse status`: where a database or a bucket stands.

@@ -2,6 +2,7 @@ import Bucket
 import CommandLineKit
 import Replica
 import Replication
+import Wire
 
 extension Command {
     /// `dormouse verify`: a database against its bucket.

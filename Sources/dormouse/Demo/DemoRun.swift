@@ -7,7 +7,8 @@ import Replica
 import Replication
 import SQLiteBridge
 
-/// One life of a device, short: collect, push, suspend, kill in a push, recover, verify.
+/// One life of a device and its sink, short: collect, push, suspend, kill in a push, recover,
+/// verify.
 struct DemoRun {
     let directory: String
     let samples: String
@@ -15,7 +16,9 @@ struct DemoRun {
     let console: Console
 
     private var database: String { Path.join(directory, "health.db") }
-    private var bucket: String { Path.join(directory, "bucket") }
+    private var sinkData: String { Path.join(directory, "sink") }
+    private var bucket: String { Path.join(sinkData, "health/bucket") }
+    private var mirror: String { Path.join(sinkData, "health/mirror.sqlite") }
     private var restored: String { Path.join(directory, "restored.db") }
 
     /// What was counted on the way.
@@ -33,11 +36,13 @@ struct DemoRun {
     func run() async throws -> ExitCode {
         var tally = Tally()
         try say("collecting \(Path.name(of: samples)) at \(Int(speed))x into \(database)")
-        try say("pushing to \(bucket)")
+        let sink = try ChildProcess(["sink", "--data", sinkData, "--listen", "127.0.0.1:0"])
+        let url = try await url(of: sink)
+        try say("pushing to \(url)")
 
         // The step of the file system at which it dies is in the middle of some push: nothing
         // else of the agent passes such steps.
-        let first = try launch(&tally, fault: "160:kill")
+        let first = try launch(&tally, to: url, fault: "90:kill")
         try await follow(first, &tally, pushes: 4)
         first.send(SIGSTOP)
         try say("-- suspended (SIGSTOP)")
@@ -48,40 +53,58 @@ struct DemoRun {
         try expect(await first.wait().signal == SIGKILL, "the agent was not killed in a push")
         try say("-- killed in the middle of a push (SIGKILL)")
 
-        let second = try launch(&tally)
+        let second = try launch(&tally, to: url)
         try await follow(second, &tally, pushes: 3)
         second.send(SIGKILL)
         _ = await second.wait()
         try say("-- killed again (SIGKILL)")
 
-        let third = try launch(&tally)
+        let third = try launch(&tally, to: url)
         try await follow(third, &tally, pushes: .max, untilSourceEnds: true)
         third.send(SIGTERM)
         try await follow(third, &tally, pushes: .max)
         let end = await third.wait()
         try expect(end.signal == nil && end.status == 0, "the agent did not end well: \(end)")
         try say("-- stopped (SIGTERM), after a last flush and push")
+        sink.send(SIGTERM)
+        let sinkEnd = await sink.wait()
+        try expect(
+            sinkEnd.signal == nil && sinkEnd.status == 0,
+            "the sink did not end well: \(sinkEnd)"
+        )
 
         return try await conclude(tally)
     }
 
     // MARK: The agent
 
-    private func launch(_ tally: inout Tally, fault: String? = nil) throws -> ChildAgent {
+    private func launch(
+        _ tally: inout Tally,
+        to url: String,
+        fault: String? = nil
+    ) throws -> ChildProcess {
         tally.launches += 1
         try say("-- agent started (launch \(tally.launches))")
-        return try ChildAgent(
+        return try ChildProcess(
             [
-                "agent", "--database", database, "--to", bucket, "--source", samples,
+                "agent", "--database", database, "--to", url, "--source", samples,
                 "--speed", "\(speed)", "--flush-interval", "100ms", "--interval", "1s",
             ],
             fault: fault
         )
     }
 
+    /// Waits until a sink listens, and says where its database is.
+    private func url(of sink: ChildProcess) async throws -> String {
+        while let record = await sink.nextRecord() {
+            if let address = record["address"] { return "http://\(address)/db/health" }
+        }
+        throw CommandFailure("demo: the sink did not start")
+    }
+
     /// Prints a line for each push until there were so many, the source ends, or the process.
     private func follow(
-        _ agent: ChildAgent,
+        _ agent: ChildProcess,
         _ tally: inout Tally,
         pushes: Int,
         untilSourceEnds: Bool = false
@@ -130,11 +153,14 @@ struct DemoRun {
         let report = try await SourceCheck.run(database: database, bucket: client).verification
         let written = try rows(in: database)
         let back = try rows(in: restored)
+        let mirrored = try rows(in: mirror)
+        let mirrorIsEqual = try FileComparison.isSameDatabase(mirror, restored)
         let shipped = try await client.listAll().reduce(0) { $0 + $1.sizeInBytes }
 
         var table = Table([.init("", .left), .init("", .right)])
         func row(_ name: String, _ value: String) { table.add([name, value]) }
         row("rows written", HumanText.count(written))
+        row("rows in the mirror", HumanText.count(mirrored))
         row("rows restored", HumanText.count(back))
         row("pages compared", HumanText.count(report.pagesCompared))
         row("pages that differ", HumanText.count(report.differingCount))
@@ -148,7 +174,8 @@ struct DemoRun {
         try console.out.flush()
 
         let isGood =
-            written == back && written > 0 && report.isEqual && tally.forcedSnapshots == 0
+            written == back && written == mirrored && written > 0 && report.isEqual
+            && mirrorIsEqual && tally.forcedSnapshots == 0
         try say(isGood ? "nothing was lost" : "SOMETHING WENT WRONG: look into \(directory)")
         return isGood ? .done : .failed
     }

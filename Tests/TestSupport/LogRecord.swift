@@ -1,10 +1,10 @@
 /// One line of logfmt, as programs under test write it.
-struct LogRecord: Sendable {
-    let line: String
+public struct LogRecord: Sendable {
+    public let line: String
     private let fields: [String: String]
 
     /// Reads a line; one that is no logfmt has no fields.
-    init(_ line: String) {
+    public init(_ line: String) {
         self.line = line
         var fields: [String: String] = [:]
         var rest = Substring(line)
@@ -27,14 +27,16 @@ struct LogRecord: Sendable {
         self.fields = fields
     }
 
-    subscript(key: String) -> String? { fields[key] }
+    public subscript(key: String) -> String? { fields[key] }
 
-    func number(_ key: String) -> Int { fields[key].flatMap { Int($0) } ?? 0 }
+    public func number(_ key: String) -> Int { fields[key].flatMap { Int($0) } ?? 0 }
 
-    var kind: String? { fields["kind"] }
-    var isPush: Bool { kind == "push" }
+    public var kind: String? { fields["kind"] }
+    public var isPush: Bool { kind == "push" }
     /// Rows that were committed by a flush of the collector.
-    var isFlush: Bool { kind == "flush" && fields["rows"] != nil && fields["level"] == "debug" }
-    var isError: Bool { fields["level"] == "error" }
-    var isSuccess: Bool { fields["outcome"] == "pushed" || fields["outcome"] == "in-sync" }
+    public var isFlush: Bool {
+        kind == "flush" && fields["rows"] != nil && fields["level"] == "debug"
+    }
+    public var isError: Bool { fields["level"] == "error" }
+    public var isSuccess: Bool { fields["outcome"] == "pushed" || fields["outcome"] == "in-sync" }
 }

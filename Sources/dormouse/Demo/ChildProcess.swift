@@ -2,10 +2,10 @@ import DurableFiles
 import Glibc
 import SQLiteBridge
 
-/// A `dormouse agent` as a child process, whose records are read line by line.
+/// This very program as a child process, whose records are read line by line.
 ///
 /// Its own thread, because reading a pipe blocks.
-actor ChildAgent {
+actor ChildProcess {
     private let executor = SerialThreadExecutor()
     nonisolated var unownedExecutor: UnownedSerialExecutor {
         executor.asUnownedSerialExecutor()
@@ -22,7 +22,7 @@ actor ChildAgent {
     ///   - arguments: Behind the program's name.
     ///   - fault: What `DORMOUSE_FAULT` says to the child.
     /// - Throws: `FileError`.
-    init(_ arguments: [String], fault: String?) throws(FileError) {
+    init(_ arguments: [String], fault: String? = nil) throws(FileError) {
         var ends: [Int32] = [-1, -1]
         guard pipe(&ends) == 0 else { throw FileError(.open, "pipe", code: errno) }
         _ = fcntl(ends[0], F_SETFD, FD_CLOEXEC)

@@ -1,4 +1,4 @@
-import Foundation
+public import Foundation
 import Synchronization
 
 #if canImport(Glibc)
@@ -10,14 +10,14 @@ import Glibc
 /// Standard output and standard error arrive in one stream, in the order in which they were
 /// written. A line that a program wrote before it was killed is still in the stream, so after
 /// `end()` the records are all that it ever said.
-final class Child: Sendable {
+public final class Child: Sendable {
     /// What was waited for did not happen, with the last lines of what did.
-    struct Failure: Error, CustomStringConvertible {
-        let description: String
+    public struct Failure: Error, CustomStringConvertible {
+        public let description: String
     }
 
     private struct State {
-        var records: [LogRecord] = []
+        public var records: [LogRecord] = []
         /// As a shell says it: 128 + the signal for a program that a signal ended.
         var status: Int32?
         var isReaped = false
@@ -30,12 +30,16 @@ final class Child: Sendable {
         let continuation: CheckedContinuation<Bool, Never>
     }
 
-    let id: pid_t
+    public let id: pid_t
     private let command: String
     private let state = Mutex(State())
 
     /// Starts a program with no signal blocked, its input empty.
-    init(_ executable: URL, _ arguments: [String], environment: [String: String] = [:]) throws {
+    public init(
+        _ executable: URL,
+        _ arguments: [String],
+        environment: [String: String] = [:]
+    ) throws {
         command = ([executable.lastPathComponent] + arguments).joined(separator: " ")
         var ends: [Int32] = [-1, -1]
         // Sockets and not a pipe, because they are made with close-on-exec set: an end that leaks into
@@ -78,7 +82,7 @@ final class Child: Sendable {
     }
 
     /// Sends a signal, unless the program has ended already.
-    func send(_ signal: Int32) {
+    public func send(_ signal: Int32) {
         state.withLock { state in
             if !state.isReaped { _ = Glibc.kill(id, signal) }
         }
@@ -92,7 +96,7 @@ final class Child: Sendable {
     /// - Returns: The index behind the last of them.
     /// - Throws: `Failure` when it ended before, or after the time limit.
     @discardableResult
-    func wait(
+    public func wait(
         for count: Int = 1,
         from start: Int = 0,
         within limit: Duration = .seconds(20),
@@ -109,19 +113,19 @@ final class Child: Sendable {
     /// Waits until it has ended and all its output is read.
     ///
     /// - Returns: Its status as a shell says it.
-    func end(within limit: Duration = .seconds(20)) async throws -> Int32 {
+    public func end(within limit: Duration = .seconds(20)) async throws -> Int32 {
         _ = await wait(within: limit) { $0.status != nil }
         guard let status = state.withLock({ $0.status }) else { throw failure("did not come") }
         return status
     }
 
     /// Kills it and waits for the end.
-    func kill() async throws {
+    public func kill() async throws {
         send(SIGKILL)
         _ = try await end()
     }
 
-    var hasEnded: Bool { state.withLock { $0.status != nil } }
+    public var hasEnded: Bool { state.withLock { $0.status != nil } }
 
     private func failure(_ what: String) -> Failure {
         let (lines, status) = state.withLock { ($0.records.suffix(12).map(\.line), $0.status) }
@@ -204,7 +208,7 @@ final class Child: Sendable {
 
 extension [LogRecord] {
     /// The index behind the `count`-th match from a place on.
-    func index(of count: Int, from start: Int, _ matches: (LogRecord) -> Bool) -> Int? {
+    public func index(of count: Int, from start: Int, _ matches: (LogRecord) -> Bool) -> Int? {
         var left = count
         for index in indices.dropFirst(start) where matches(self[index]) {
             left -= 1
@@ -215,7 +219,7 @@ extension [LogRecord] {
 }
 
 /// Runs a body beside a program, and makes sure that the program is gone afterwards.
-func withChild<R>(
+public func withChild<R>(
     isolation: isolated (any Actor)? = #isolation,
     _ child: Child,
     _ body: (Child) async throws -> R

@@ -1,0 +1,40 @@
+package import LTXCodec
+import SQLiteBridge
+
+/// Reads offered files whole, on a thread of its own, before anybody waits in line for them.
+package actor FileVerifier {
+    private nonisolated let executor = SerialThreadExecutor()
+    package nonisolated var unownedExecutor: UnownedSerialExecutor {
+        executor.asUnownedSerialExecutor()
+    }
+
+    package init() {}
+
+    /// What a file is, or why it is none: a line for a 400.
+    package enum Outcome: Sendable {
+        case good(VerifiedFile)
+        case bad(String)
+    }
+
+    /// Verifies a file against the name it is to have.
+    ///
+    /// - Parameter read: Fills a buffer from an offset on; 0 is the end of the file.
+    /// - Throws: What `read` throws.
+    package func verify(
+        _ name: LTXFileName,
+        read: @escaping @Sendable (Int64, UnsafeMutableRawBufferPointer) throws -> Int
+    ) throws -> Outcome {
+        let file: VerifiedFile
+        do {
+            file = try VerifiedFile(read: read)
+        } catch let error as LTXError {
+            return .bad("no whole LTX file: \(error)")
+        }
+        guard file.header.fileName == name else {
+            return .bad(
+                "the file's header says \(file.header.fileName.map { "\($0)" } ?? "no range")"
+            )
+        }
+        return .good(file)
+    }
+}

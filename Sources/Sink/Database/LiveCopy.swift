@@ -1,0 +1,33 @@
+package import Bucket
+package import LTXCodec
+package import Replica
+
+/// What a database needs of its live copy, which applies what comes by itself.
+///
+/// A push waits for none of it.
+package protocol LiveCopy: Sendable {
+    /// What it holds and lacks, at once.
+    var status: MirrorStatus { get }
+
+    /// Says that a file came, or that the bucket is to be listed; never waits.
+    func wake(_ file: BucketFile?)
+
+    /// Says what the checksum of the writer's database is at a TXID.
+    func expect(_ checksum: Checksum, at txid: TXID) async throws
+
+    /// Says that the bucket's history was replaced.
+    func restart() async
+
+    /// The page checksums at a TXID, the newest for `nil`.
+    func ledger(at txid: TXID?) async -> PageLedger?
+
+    /// Runs a query that asks for the newest sample.
+    func newestSample(_ query: String) async -> NewestSample
+
+    /// Follows the bucket until the task is cancelled.
+    func run() async
+
+    func close() async
+}
+
+extension Mirror: LiveCopy {}

@@ -1,0 +1,128 @@
+import CommandLineKit
+import Configuration
+import Glibc
+import Lifecycle
+import SQLiteBridge
+import Sink
+import Telemetry
+
+/// A sink from its start to its end: the shell around `SinkServer`.
+struct SinkRun {
+    /// How often mirrors and the disk are looked at.
+    static let housekeepingInterval = Duration.seconds(15)
+    /// How long requests may go on after a signal asked for the end.
+    static let drainLimit = Duration.seconds(20)
+
+    let config: SinkConfig
+    let journal: Journal
+
+    init(_ config: SinkConfig) {
+        self.config = config
+        journal = Journal(config.log)
+    }
+
+    /// Serves until SIGTERM or SIGINT.
+    func run() async throws -> ExitCode {
+        try SQLiteImages.requireOne()
+        let events = try EventSource(database: nil, signals: [SIGTERM, SIGINT, SIGHUP])
+        let tokens = try tokens()
+        let server = try await SinkServer.start(
+            try config.options(tokens, report: { [journal] in journal.write($0.journalRecord) })
+        )
+        journal.write(
+            .sinkStart,
+            .notice,
+            "listening",
+            [
+                .address: FieldValue(server.address.description),
+                .file: FieldValue(config.data),
+                .version: FieldValue(Program.versionNumber),
+                .detail: FieldValue(tokens.isOpen ? "without a token" : "with a token"),
+            ]
+        )
+        Notify.ready(status(of: server))
+        try await serve(server, tokens, events)
+        Notify.stopping("letting requests end")
+        try await drain(server, events)
+        journal.write(.sinkStop, .notice, "stopped")
+        return .done
+    }
+
+    private func serve(
+        _ server: SinkServer,
+        _ tokens: Sink.Tokens,
+        _ events: EventSource
+    ) async throws {
+        let clock = ContinuousClock()
+        var due = clock.now
+        while true {
+            switch try await events.next(changes: false, until: due) {
+            case .signal(SIGHUP): reload(tokens, server)
+            case .signal: return
+            case .deadline:
+                await server.housekeep()
+                Notify.status(status(of: server))
+                due = clock.now + Self.housekeepingInterval
+            case .changed, .interrupted: break
+            }
+        }
+    }
+
+    private func status(of server: SinkServer) -> String {
+        "listening on \(server.address), \(server.connectionCount) connections"
+    }
+
+    // MARK: Tokens
+
+    private func tokens() throws -> Sink.Tokens {
+        Tokens(
+            readWrite: try config.tokens.readWrite?.read(),
+            readOnly: try config.tokens.readOnly?.read()
+        )
+    }
+
+    /// Reads the tokens again; a file that is no token now leaves those in force.
+    private func reload(_ tokens: Sink.Tokens, _ server: SinkServer) {
+        Notify.reloading()
+        do {
+            tokens.replace(
+                readWrite: try config.tokens.readWrite?.read(),
+                readOnly: try config.tokens.readOnly?.read()
+            )
+            journal.write(.config, .notice, "the tokens were read again")
+        } catch {
+            journal.write(
+                .config,
+                .error,
+                "the tokens could not be read again; the old ones stay",
+                [.detail: FieldValue("\(error)")]
+            )
+        }
+        Notify.ready(status(of: server))
+    }
+
+    // MARK: The end
+
+    /// Lets requests end, and listens meanwhile for somebody who cannot wait.
+    private func drain(_ server: SinkServer, _ events: EventSource) async throws {
+        async let draining: Void = {
+            await server.shutDown(within: Self.drainLimit)
+            events.interrupt()
+        }()
+        while true {
+            switch try await events.next(changes: false) {
+            case .interrupted: return await draining
+            case .signal(SIGTERM), .signal(SIGINT):
+                journal.write(
+                    .sinkStop,
+                    .warning,
+                    "stopped before all requests had ended",
+                    [.reason: FieldValue("a second signal")]
+                )
+                // What was acknowledged is on the disk, and the rest is safe against a kill.
+                _exit(ExitCode.failed.rawValue)
+            case .signal, .deadline, .changed: continue
+            }
+        }
+    }
+}
