@@ -7,9 +7,12 @@ import Synchronization
 public final class BodyStream: Sendable {
     private let queue: Queue
     private let transfer: HTTPTransfer
+    /// Kept, because a dropped client cancels what runs.
+    private let client: HTTPClient
 
     /// Starts a request.
     public init(_ client: HTTPClient, _ request: HTTPRequest, highWater: Int = 1 << 20) {
+        self.client = client
         queue = Queue(highWater: highWater)
         transfer = client.start(request, handler: queue)
     }

@@ -3,12 +3,12 @@
 /// A server that refuses a request early and closes, its body unread, resets the connection: the
 /// answer is in the socket, and whether curl reads it or dies of the next write is a matter of
 /// microseconds. The table of failures must not depend on it.
-enum EarlyAnswer {
+package enum EarlyAnswer {
     /// How much is looked at.
     static let limit = 64 << 10
 
     /// The answer in the raw bytes of an HTTP/1 connection; `nil` when they hold no whole head.
-    static func parse(_ bytes: [UInt8]) -> HTTPResponse? {
+    package static func parse(_ bytes: [UInt8]) -> HTTPResponse? {
         var reader = HeadReader()
         var rest = bytes[...]
         while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
@@ -26,7 +26,8 @@ enum EarlyAnswer {
         return nil
     }
 
-    private static func body(_ bytes: ArraySlice<UInt8>, _ headers: HTTPHeaders) -> [UInt8] {
+    /// The body, as far as it is there, or its first chunk: enough for a reason.
+    static func body(_ bytes: ArraySlice<UInt8>, _ headers: HTTPHeaders) -> [UInt8] {
         guard headers["transfer-encoding"] != nil else {
             let length = headers["content-length"].flatMap { Int($0) } ?? bytes.count
             return Array(bytes.prefix(max(0, length)))

@@ -38,6 +38,8 @@ final class Exchange: @unchecked Sendable {
     /// No reason for a refusal is longer; what follows is read past, up to `drainLimit`.
     private static let reasonLimit = 4 << 10
     private static let drainLimit = 1 << 20
+    /// What a connection takes before it shows that nobody is there any more.
+    private static let repeatLimit: Int64 = 512 << 10
 
     init(_ request: HTTPRequest, deadlines: Deadlines, handler: any ResponseHandler) {
         self.request = request
@@ -132,8 +134,12 @@ final class Exchange: @unchecked Sendable {
     }
 
     /// Goes back in the body, for a request that curl repeats on another connection.
+    ///
+    /// Curl does so when a kept connection turns out to be closed, but also when one breaks far
+    /// into a body. That is not its to decide: who sends knows whether to go on or to begin again.
     func seek(to offset: Int64) -> Bool {
         if case .producer = request.body { return false }
+        guard sent <= Self.repeatLimit else { return false }
         guard offset >= 0, offset <= request.body.length ?? 0 else { return false }
         sent = offset
         isSent = offset == request.body.length
@@ -216,8 +222,11 @@ final class Exchange: @unchecked Sendable {
 
     // MARK: The end
 
-    /// Whether an answer may be in the socket that curl has not seen.
-    var mayHaveUnreadAnswer: Bool { request.hasBody && !head.isComplete && failure == nil }
+    /// Whether an answer, or the reason in it, may be in the socket that curl has not seen.
+    var mayHaveUnreadAnswer: Bool {
+        guard request.hasBody, failure == nil else { return false }
+        return !head.isComplete || (!head.response.isSuccess && reason.isEmpty)
+    }
 
     /// What came of it.
     func outcome(_ code: CURLcode, text: String) -> Result<HTTPResponse, TransferFailure> {
@@ -229,7 +238,12 @@ final class Exchange: @unchecked Sendable {
             return .failure(TransferFailure(.cancelled, url: request.url, detail: "cancelled"))
         }
         // A refusal counts, even if the connection broke before its last byte.
-        if head.isComplete, hasEnough || !response.isSuccess { return .success(response) }
+        if head.isComplete, hasEnough || !response.isSuccess {
+            if reason.isEmpty {
+                response.body = EarlyAnswer.body(leftovers[...], response.headers)
+            }
+            return .success(response)
+        }
         if !head.isComplete, let early = EarlyAnswer.parse(leftovers), !early.isSuccess {
             return .success(early)
         }

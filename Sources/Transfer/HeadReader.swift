@@ -1,21 +1,23 @@
 /// Reads the lines of an answer's head, interim answers (1xx) left out.
-struct HeadReader {
+package struct HeadReader {
     /// No head is larger.
     static let limit = 64 << 10
 
-    enum Step: Equatable {
+    package enum Step: Equatable {
         case more
         /// The head of the final answer is complete.
         case complete
         case malformed(String)
     }
 
-    private(set) var response = HTTPResponse(status: 0)
+    package private(set) var response = HTTPResponse(status: 0)
     private(set) var isComplete = false
     private var size = 0
 
+    package init() {}
+
     /// Takes one line, with or without its line end.
-    mutating func take(_ line: UnsafeRawBufferPointer) -> Step {
+    package mutating func take(_ line: UnsafeRawBufferPointer) -> Step {
         // Behind the head come trailers, which nobody here sends or needs.
         if isComplete { return .more }
         size += line.count

@@ -1,10 +1,10 @@
 /// `Retry-After`: seconds, or a date (RFC 9110, section 10.2.3).
-enum RetryAfter {
+package enum RetryAfter {
     /// Nobody is put off for longer.
     static let limit: Int64 = 86_400
 
     /// How long to wait; `nil` for what is neither.
-    static func duration(_ text: String, now: Int64) -> Duration? {
+    package static func duration(_ text: String, now: Int64) -> Duration? {
         if !text.isEmpty, text.utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }) {
             return .seconds(min(limit, Int64(text) ?? limit))
         }
@@ -14,9 +14,9 @@ enum RetryAfter {
 
 /// Dates as HTTP writes them (RFC 9110, section 5.6.7): the one form that is sent, and the two old
 /// ones that are read.
-enum HTTPDate {
+package enum HTTPDate {
     /// Seconds since 1970; `nil` for what is no date.
-    static func seconds(_ text: String) -> Int64? {
+    package static func seconds(_ text: String) -> Int64? {
         var words = text.split { $0 == " " || $0 == "," || $0 == "-" }.map(String.init)
         guard !words.isEmpty else { return nil }
         words.removeFirst()

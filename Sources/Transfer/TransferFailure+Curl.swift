@@ -6,7 +6,7 @@ extension TransferFailure.Kind {
     /// - Parameters:
     ///   - code: Not `CURLE_OK`.
     ///   - text: What curl says; some codes mean several things.
-    init(curl code: UInt32, text: String) {
+    package init(curl code: UInt32, text: String) {
         let says = { (words: String) in text.contains(words) }
         self =
             switch CURLcode(rawValue: code) {

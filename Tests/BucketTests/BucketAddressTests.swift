@@ -97,12 +97,12 @@ struct BucketAddressTests {
         }
     }
 
-    @Test("a directory opens, the networks are for later versions")
+    @Test("directories and servers open, object stores are for later versions")
     func opens() throws {
         #expect(try BucketAddress(parsing: "/x").client() is DirectoryBucket)
-        for text in ["http://host/db/x", "s3://b"] {
-            let address = try BucketAddress(parsing: text)
-            #expect(throws: BucketError.unsupported(address)) { try address.client() }
-        }
+        #expect(try BucketAddress(parsing: "http://host/db/x").client() is any LiveBucket)
+        #expect(try BucketAddress(parsing: "https://[::1]:1/db/x").client() is HTTPBucket)
+        let address = try BucketAddress(parsing: "s3://b")
+        #expect(throws: BucketError.unsupported(address)) { try address.client() }
     }
 }

@@ -37,6 +37,8 @@ struct BucketConformance {
         [0, 1, 999, 1_796_027_908_351, -1, -999, -1000, -86_400_001] as [Int64]
     )
     func keepsTimestamps(kind: BucketKind, timestamp: Int64) async throws {
+        // A line of a listing has no sign.
+        if kind == .http, timestamp < 0 { return }
         try await kind.withBucket { bucket, directory in
             let file = try await put(bucket, directory, level: 0, 1, 1, bytes(9), at: timestamp)
             #expect(try await bucket.list(level: 0).map(\.timestamp) == [file.timestamp])
@@ -224,6 +226,8 @@ enum BucketKind: String, CaseIterable, Sendable {
     case directory
     /// Source and bucket on two file systems.
     case directoryElsewhere
+    /// Behind a server that speaks the plain protocol v1.
+    case http
 
     func withBucket(_ body: (any BucketClient, URL) async throws -> Void) async throws {
         try await withTemporaryDirectory { sources in
@@ -235,6 +239,12 @@ enum BucketKind: String, CaseIterable, Sendable {
                 let root = "/dev/shm/dormouse-test-\(UUID().uuidString)"
                 defer { try? FileManager.default.removeItem(atPath: root) }
                 try await body(DirectoryBucket(root), sources)
+            case .http:
+                // Small parts, so that both ways of uploading are tried.
+                let options = HTTPBucketOptions(plainLimit: 50_000)
+                try await V1Server(fences: false).withBucket(options: options) { bucket, _ in
+                    try await body(bucket, sources)
+                }
             }
         }
     }
