@@ -5,7 +5,9 @@ import Wire
 /// One client that follows the level-0 files of a database.
 final class Follower: Sendable {
     let queue = FrameQueue()
-    /// The first TXID that it has not got. Touched by the database's actor alone.
+    /// The first TXID that it has not got.
+    ///
+    /// Touched by the database's actor alone.
     nonisolated(unsafe) var next: TXID
 
     init(from next: TXID) {
