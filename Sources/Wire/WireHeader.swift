@@ -44,7 +44,8 @@ public enum WireHeader {
 
     /// All of them, in the order of the protocol page.
     public static let all = [
-        protocolName, writerID, writerTakeover, txid, lineage, rebase, checksum, baseTXID,
-        timestamp, uploadInterop, uploadComplete, uploadOffset, uploadLength, uploadLimit,
+        protocolName, writerID, writerTakeover, txid, lineage, headChecksum, rebase, checksum,
+        baseTXID, timestamp, uploadInterop, uploadComplete, uploadOffset, uploadLength,
+        uploadLimit,
     ]
 }

@@ -44,6 +44,15 @@ struct HelpTests {
             ],
             [0, 1, 2, 3, 75]
         ),
+        Verb(
+            "sink",
+            [
+                "--config FILE", "--data DIR", "--listen ADDR:PORT", "--token-file FILE",
+                "--read-only-token-file FILE", "--tls-certificate FILE", "--tls-key FILE",
+                "--disk-reserve SIZE", "--freshness-query SQL", "--no-resume",
+                "--log-level LEVEL",
+            ]
+        ),
         Verb("verify", ["DB", "URL", "--fast", "--json"], [0, 1, 2, 3, 75]),
         Verb("status", ["DB|URL", "--json"], [0, 1, 2, 3]),
     ]

@@ -37,4 +37,12 @@ struct TokensTests {
         #expect(Tokens().isOpen)
         #expect(Tokens().access(authorization: nil) == .write)
     }
+
+    @Test("replaced tokens hold from the next request on")
+    func replaced() throws {
+        let tokens = Tokens(readWrite: try BearerToken("old"))
+        tokens.replace(readWrite: try BearerToken("new"), readOnly: try BearerToken("old"))
+        #expect(tokens.access(authorization: "Bearer new") == .write)
+        #expect(tokens.access(authorization: "Bearer old") == .read)
+    }
 }

@@ -19,18 +19,19 @@ struct RouteRules {
         }
     }
 
-    private init(_ route: DatabaseRoute) {
+    init(_ route: DatabaseRoute) {
         switch route {
         case .root, .level, .stream, .ledger, .freshness: self.init(["GET"])
-        case .file: self.init(["GET", "PUT", "POST", "DELETE"], bodies: ["PUT", "POST"])
+        case .file:
+            self.init(["GET", "PUT", "POST", "DELETE", "OPTIONS"], bodies: ["PUT", "POST"])
         case .all: self.init(["DELETE"])
-        case .ingest: self.init(["POST", "PUT"], bodies: ["POST", "PUT"])
+        case .ingest: self.init(["POST", "PUT", "OPTIONS"], bodies: ["POST", "PUT"])
         case .upload: self.init(["HEAD", "PATCH", "DELETE"], bodies: ["PATCH"])
         }
     }
 
     /// What a method needs to be allowed.
     static func access(_ method: String) -> Access {
-        method == "GET" || method == "HEAD" ? .read : .write
+        ["GET", "HEAD", "OPTIONS"].contains(method) ? .read : .write
     }
 }

@@ -9,6 +9,7 @@ extension SinkService {
         _ name: DatabaseName,
         _ route: DatabaseRoute
     ) async throws -> HTTPResponse {
+        if request.head.method == "OPTIONS" { return uploadOptions(request.head, route) }
         let response =
             switch RouteRules.access(request.head.method) {
             case .write: try await write(request, name, route)

@@ -175,6 +175,22 @@ extension SinkService {
         }
     }
 
+    /// `OPTIONS` of a target: what uploads to it may take.
+    func uploadOptions(_ head: RequestHead, _ route: DatabaseRoute) -> HTTPResponse {
+        var headers = [
+            (name: "allow", value: RouteRules(route).methods.joined(separator: ", "))
+        ]
+        if options.maxUploads > 0, let dialect = UploadHeaders({ head[$0] }).dialect {
+            var limits = UploadStore.Limits()
+            limits.maxSize = options.maxUpload
+            headers.append((WireHeader.uploadLimit, limits.announced.text(dialect)))
+            if let version = dialect.interopVersion {
+                headers.append((WireHeader.uploadInterop, "\(version)"))
+            }
+        }
+        return HTTPResponse(204, headers: headers)
+    }
+
     func cancelUpload(_ name: DatabaseName, _ id: UploadID) async throws -> HTTPResponse {
         guard let database = await existing(name) else { return .refusal(UploadRefusal.missing) }
         do {

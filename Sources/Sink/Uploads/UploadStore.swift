@@ -17,6 +17,11 @@ public final class UploadStore: Sendable {
         public var maxAge: Int64 = 86_400_000
 
         public init() {}
+
+        /// As a client reads them, for an upload that was just touched.
+        public var announced: UploadLimits {
+            UploadLimits(maxSize: maxSize, maxAge: maxAge / 1000)
+        }
     }
 
     static let logSuffix = ".upload"
@@ -69,9 +74,7 @@ public final class UploadStore: Sendable {
     }
 
     /// The limits as a client reads them, for an upload that was just touched.
-    public var announced: UploadLimits {
-        UploadLimits(maxSize: limits.maxSize, maxAge: limits.maxAge / 1000)
-    }
+    public var announced: UploadLimits { limits.announced }
 
     /// Makes an upload resource; it survives a restart when this returns.
     ///
