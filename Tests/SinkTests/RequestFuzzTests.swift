@@ -57,7 +57,9 @@ struct RequestFuzzTests {
 
         private mutating func file(_ min: UInt64, _ max: UInt64) -> [UInt8] {
             let (min, max) = (Swift.min(min, max), Swift.max(min, max))
-            let pages: [(Pgno, UInt8)] = min == 1 ? [(1, 1), (2, 2)] : [(2, UInt8(max & 3))]
+            let byte = UInt8(truncatingIfNeeded: max) & 3
+            var pages: [(Pgno, UInt8)] = [(2, byte)]
+            if min == 1 { pages.insert((1, byte), at: 0) }
             var bytes = (try? MadeLTX.file(min, max, commit: 2, pages)) ?? []
             switch Int.random(in: 0..<6, using: &generator) {
             case 0: bytes = Array(bytes.prefix(Int.random(in: 0...bytes.count, using: &generator)))

@@ -14,7 +14,7 @@ struct WholeSinkTests {
 
     private static func database(_ directory: URL, rows: Int) throws -> [UInt8] {
         let path = directory.appending(path: "image-\(rows).db").path
-        let connection = try Connection(path: path)
+        let connection = try Connection(path: path, mode: .create, checkpointing: .automatic)
         try connection.execute("PRAGMA journal_mode = DELETE")
         try connection.execute("CREATE TABLE t (x)")
         try connection.execute(
