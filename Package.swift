@@ -110,6 +110,7 @@ let package = Package(
             ]
         ),
         tests("ReplicaTests", ["Replica", "Bucket", "LTXCodec", "SQLiteBridge", "DurableFiles"]),
+        tests("MirrorTests", ["Replica", "Bucket", "LTXCodec", "SQLiteBridge", "DurableFiles"]),
         tests(
             "SinkTests",
             [

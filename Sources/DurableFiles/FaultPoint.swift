@@ -19,12 +19,11 @@ public enum FaultPoint {
     /// Sees each step of the current task before it happens, and may make it fail.
     ///
     /// What lies on the disk at that moment is what a kill there would leave.
-    @TaskLocal package static var observer:
-        (@Sendable (FileOperation, String) throws(FileError) -> Void)?
+    @TaskLocal package static var observer: (any FaultObserver)?
 
     /// Passes a step, or fails as the environment asks.
     public static func pass(_ operation: FileOperation, _ path: String) throws(FileError) {
-        try observer?(operation, path)
+        try observer?.pass(operation, path)
         guard let armed else { return }
         let step = passed.add(1, ordering: .relaxed).newValue
         guard step == armed.step else { return }
@@ -35,6 +34,11 @@ public enum FaultPoint {
             throw FileError(operation, path, code: code)
         }
     }
+}
+
+/// Sees the steps of a task before they happen; see `FaultPoint.observer`.
+package protocol FaultObserver: Sendable {
+    func pass(_ operation: FileOperation, _ path: String) throws(FileError)
 }
 
 /// Which step fails, and how.

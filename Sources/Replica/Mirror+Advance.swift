@@ -25,13 +25,15 @@ extension Mirror {
     }
 
     private func applyAll(until deadline: Deadline?) async throws {
-        var vanished = 0
+        var (vanished, strangers) = (0, 0)
         while true {
             try Task.checkCancellation()
             if !isSettled { try await settle(until: deadline) }
             do {
                 guard try await step(until: deadline) else { return }
-                vanished = 0
+                (vanished, strangers) = (0, 0)
+            } catch MirrorError.changedByAnother where !isSettled && strangers < Self.attempts {
+                strangers += 1
             } catch BucketError.notFound(let level, let name) {
                 // Compaction or retention was faster than we; what it left is listed anew.
                 mustList = true

@@ -21,7 +21,7 @@ extension Mirror {
             return try stamp(file, record) == record.stamp
         }
         if try !settle(fitting, file) {
-            try settleWithoutRecord(file, size: size, isNew: known.isEmpty && size == 0)
+            try settleWithoutRecord(file, size: size)
         }
         isAnchorChecked = false
         mustList = true
@@ -64,11 +64,12 @@ extension Mirror {
     }
 
     /// Takes the file for what it is: pages of no state of the bucket.
-    private func settleWithoutRecord(_ file: MirrorFile, size: Int64, isNew: Bool) throws {
+    private func settleWithoutRecord(_ file: MirrorFile, size: Int64) throws {
         record = MirrorRecord()
         ledger = PageLedger(pageSize: 4096)
         isLedgerFileCurrent = false
-        mustRestart = !isNew
+        // An empty file is where a mirror begins, whatever was meant to be in it.
+        mustRestart = size > 0
         guard size > 0 else { return }
         let header = UnsafeMutableRawBufferPointer.allocate(byteCount: 512, alignment: 16)
         defer { header.deallocate() }

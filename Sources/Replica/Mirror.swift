@@ -169,7 +169,12 @@ package actor Mirror {
     /// - Throws: `MirrorError`, `BucketError`, `CancellationError`; the mirror stays at the last
     ///   whole state.
     package func advance(within limit: Duration? = nil) async throws {
-        let deadline = limit.map { ContinuousClock.now + $0 }
+        mustList = true
+        try await advance(until: limit.map { ContinuousClock.now + $0 })
+    }
+
+    /// Lists the bucket only if what was announced does not lead on.
+    private func advance(until deadline: Deadline?) async throws {
         try await exclusively { try await self.catchUp(until: deadline) }
     }
 
@@ -182,7 +187,7 @@ package actor Mirror {
         for await _ in board.wakes {
             retry?.cancel()
             do {
-                try await advance()
+                try await advance(until: nil)
                 delay = .seconds(1)
             } catch {
                 if Task.isCancelled { return }
@@ -193,6 +198,19 @@ package actor Mirror {
                 }
                 delay = min(delay * 2, .seconds(30))
             }
+        }
+    }
+
+    /// Finds out what the mirror holds, rolling back what a kill left half-way.
+    ///
+    /// Every other call does this too.
+    ///
+    /// - Parameter limit: The longest wait for others' locks; `nil` waits until cancelled.
+    /// - Throws: `MirrorError`, `FileError`, `CancellationError`.
+    package func open(within limit: Duration? = nil) async throws {
+        let deadline = limit.map { ContinuousClock.now + $0 }
+        try await exclusively {
+            if !self.isSettled { try await self.settle(until: deadline) }
         }
     }
 
