@@ -1,4 +1,5 @@
 public import Transfer
+public import Wire
 
 #if canImport(Glibc)
 import Glibc
@@ -16,8 +17,9 @@ public struct HTTPBucketOptions: Hashable, Sendable {
     public var http: HTTPClientOptions
     /// A larger file is uploaded so that it can go on after a break.
     public var plainLimit: Int64
-    /// How much of such an upload goes in one request.
-    public var partSize: Int64
+    /// How much of such an upload goes in one request; `nil`: all of it, until the line shows that
+    /// it does not let that much through.
+    public var partSize: Int64?
     /// How long a follow stream may be silent; the server pings every 15 s.
     public var deadMan: Duration
     /// Where large files are kept while they are read; `nil`: `TMPDIR`, else `/var/tmp`.
@@ -28,7 +30,7 @@ public struct HTTPBucketOptions: Hashable, Sendable {
         writerID: String? = nil,
         http: HTTPClientOptions = HTTPClientOptions(),
         plainLimit: Int64 = 256 << 10,
-        partSize: Int64 = 8 << 20,
+        partSize: Int64? = nil,
         deadMan: Duration = .seconds(45),
         spoolDirectory: String? = nil
     ) {
@@ -51,15 +53,12 @@ public struct HTTPBucketOptions: Hashable, Sendable {
         guard let value = getenv(tokenVariable).map({ String(cString: $0) }), !value.isEmpty else {
             return HTTPBucketOptions()
         }
-        guard let token = BearerToken(value) else {
+        do throws(BearerToken.Invalid) {
+            return HTTPBucketOptions(token: try BearerToken(value))
+        } catch {
             throw .transfer(
-                TransferFailure(
-                    .unauthorized,
-                    url: tokenVariable,
-                    detail: "holds no token: visible ASCII without blanks"
-                )
+                TransferFailure(.unauthorized, url: "$\(tokenVariable)", detail: "\(error)")
             )
         }
-        return HTTPBucketOptions(token: token)
     }
 }

@@ -40,6 +40,8 @@ struct ResumableUpload {
 
     /// Parts are never made smaller than this, however bad the line.
     static let smallestPart: Int64 = 256 << 10
+    /// What is tried once the whole did not get through.
+    private static let usualPart: Int64 = 8 << 20
     /// Newest first: a server that knows an older draft only refuses the newer one.
     private static let interopVersions = ["8", "6"]
 
@@ -48,7 +50,11 @@ struct ResumableUpload {
     init(_ bucket: HTTPBucket, _ upload: Upload) throws(BucketError) {
         self.bucket = bucket
         self.upload = upload
-        let told = upload.headers.lines.joined(separator: "\n")
+        // What was told when it began stays told: of a checksum or a claim that only a later
+        // process knows, or no longer, nothing has to be sent again.
+        var headers = upload.headers
+        for name in [WireHeader.checksum, WireHeader.writerTakeover] { headers.set(name, nil) }
+        let told = headers.lines.joined(separator: "\n")
         target = "\(upload.method.rawValue) \(upload.url) \(UploadRecord.crc(told))"
         file = UploadRecordFile(source: upload.source.path, target: upload.url)
         do throws(FileError) {
@@ -58,7 +64,7 @@ struct ResumableUpload {
         } catch {
             throw BucketError(error)
         }
-        partSize = max(1, bucket.options.partSize)
+        partSize = bucket.options.partSize.map { max(1, $0) } ?? .max
     }
 
     nonisolated(nonsending) mutating func run() async throws(BucketError) -> HTTPResponse? {
@@ -187,7 +193,7 @@ struct ResumableUpload {
     {
         var corrections = 0
         while true {
-            let range = offset..<min(size, offset + partSize)
+            let range = offset..<(size - offset <= partSize ? size : offset + partSize)
             let request = partRequest(range)
             let answer: HTTPResponse
             do throws(BucketError) {
@@ -243,15 +249,35 @@ struct ResumableUpload {
         var failure = failure
         if failure.kind.isRetryable, failure.kind != .cancelled {
             if case .at(let offset)? = try? await askState() { self.offset = offset }
-            if offset <= sent.lowerBound { try? shrinkParts() }
+            try? learn(from: offset - sent.lowerBound)
         }
         failure.advanced = offset > (start ?? 0)
         return .transfer(failure)
     }
 
+    /// At first all that is left goes in one request, as with an upload service of a system: what
+    /// arrived of it counts when it breaks. Who is cut twice sends what gets through, and who gets
+    /// nothing through sends less.
+    private mutating func learn(from advance: Int64) throws(BucketError) {
+        guard var record else { return }
+        record.cuts += 1
+        self.record = record
+        if advance <= 0 {
+            try shrinkParts()
+        } else if record.cuts >= 2 {
+            try limitParts(to: advance / 2)
+        } else {
+            try file.save(record)
+        }
+    }
+
     private mutating func shrinkParts() throws(BucketError) {
-        guard var record, partSize > Self.smallestPart else { return }
-        partSize = max(Self.smallestPart, partSize / 2)
+        try limitParts(to: partSize > size ? min(Self.usualPart, size / 2) : partSize / 2)
+    }
+
+    private mutating func limitParts(to limit: Int64) throws(BucketError) {
+        guard var record else { return }
+        partSize = min(partSize, max(Self.smallestPart, limit))
         record.partSize = partSize
         self.record = record
         try file.save(record)

@@ -14,6 +14,8 @@ struct UploadRecord: Hashable, Sendable {
     var interop: String
     /// How much goes in one request, where the line has taught something.
     var partSize: Int64
+    /// Requests that broke off.
+    var cuts = 0
 
     private static let heading = "dormouse-upload 1"
 
@@ -22,6 +24,7 @@ struct UploadRecord: Hashable, Sendable {
         let facts = [
             Self.heading, "target \(target)", "location \(location)", "size \(sizeInBytes)",
             "source \(source)", "interop \(interop)", "part \(partSize)",
+            "cuts \(cuts)",
         ].joined(separator: "\n")
         return "\(facts)\ncrc \(Self.crc(facts))\n"
     }
@@ -29,14 +32,15 @@ struct UploadRecord: Hashable, Sendable {
     /// Reads such a text; `nil` for what is none, or was cut.
     init?(_ text: String) {
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
-        guard lines.count == 9, lines[0] == Self.heading, lines[8].isEmpty,
-            lines[7] == "crc \(Self.crc(lines[..<7].joined(separator: "\n")))"
+        guard lines.count == 10, lines[0] == Self.heading, lines[9].isEmpty,
+            lines[8] == "crc \(Self.crc(lines[..<8].joined(separator: "\n")))"
         else { return nil }
-        let names = ["target ", "location ", "size ", "source ", "interop ", "part "]
-        let values = zip(lines[1..<7], names)
+        let names = ["target ", "location ", "size ", "source ", "interop ", "part ", "cuts "]
+        let values = zip(lines[1..<8], names)
             .compactMap { $0.hasPrefix($1) ? String($0.dropFirst($1.count)) : nil }
-        guard values.count == 6, let size = Int64(values[2]), let part = Int64(values[5]),
-            size >= 0, part > 0, UploadAnswer.isPath(values[1])
+        guard values.count == 7, let size = Int64(values[2]), let part = Int64(values[5]),
+            let cuts = Int(values[6]), size >= 0, part > 0, cuts >= 0,
+            UploadAnswer.isPath(values[1])
         else { return nil }
         target = values[0]
         location = values[1]
@@ -44,6 +48,7 @@ struct UploadRecord: Hashable, Sendable {
         source = values[3]
         interop = values[4]
         partSize = part
+        self.cuts = cuts
     }
 
     init(

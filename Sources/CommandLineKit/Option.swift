@@ -141,7 +141,7 @@ private func duration(_ text: String) throws(InvalidValue) -> Duration {
 public func bucketAddress(_ text: String) throws(InvalidValue) -> BucketAddress {
     do {
         let address = try BucketAddress(parsing: text)
-        _ = try address.client()
+        _ = try address.client(http: HTTPBucketOptions())
         return address
     } catch {
         throw InvalidValue("cannot be used: \(error)")

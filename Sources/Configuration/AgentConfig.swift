@@ -32,6 +32,8 @@ public struct AgentConfig: Hashable, Sendable {
         /// How long one request may take in all.
         public var requestTimeout: Duration = .seconds(3_600)
 
+        public init() {}
+
         /// What the client shows of itself: PEM files.
         public struct Client: Hashable, Sendable {
             public var certificate: String

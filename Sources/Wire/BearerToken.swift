@@ -1,7 +1,9 @@
 /// A bearer token: visible ASCII, compared without telling where the first difference is.
 ///
 /// Its description does not show it.
-public struct BearerToken: Sendable, CustomStringConvertible, CustomDebugStringConvertible {
+public struct BearerToken: Hashable, Sendable, CustomReflectable, CustomStringConvertible,
+    CustomDebugStringConvertible
+{
     /// What is wrong with a text that is to be a token, without the text.
     public struct Invalid: Error, Hashable, Sendable, CustomStringConvertible {
         public let description: String
@@ -38,4 +40,5 @@ public struct BearerToken: Sendable, CustomStringConvertible, CustomDebugStringC
 
     public var description: String { "a token" }
     public var debugDescription: String { description }
+    public var customMirror: Mirror { Mirror(self, children: [:]) }
 }

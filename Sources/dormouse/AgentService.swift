@@ -40,7 +40,7 @@ struct AgentService {
         )
         replicator = Replicator(
             database: config.database,
-            bucket: try config.destination.client(),
+            bucket: try config.destination.client(http: try config.http.bucketOptions()),
             options: options
         )
     }

@@ -10,7 +10,7 @@ enum CommonOptions {
     static let to = Option<BucketAddress>(
         "to",
         bucket: "URL",
-        help: "the bucket: a directory, as a path or as file:///path"
+        help: "the bucket: a directory, or http(s)://host:port/db/NAME of a sink"
     )
 
     static let checkpointPages = Option<UInt32>(

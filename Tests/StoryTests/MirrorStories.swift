@@ -33,7 +33,7 @@ struct MirrorStories {
                     #expect(fresh["bucket_txid"] as? String == push.txid)
                     let newest = try Connection(path: device.database)
                         .value("SELECT max(at) FROM sample")?.integer
-                    #expect((fresh["newest_sample"] as? NSNumber)?.int64Value == newest)
+                    #expect((fresh["newest_sample_ms"] as? NSNumber)?.int64Value == newest)
                 }
             }
         }
@@ -80,9 +80,7 @@ struct MirrorStories {
             let data = directory.appending(path: "sink")
             let device = try Device(directory.appending(path: "device"))
             try device.write(rows: 200, bytes: 2000)
-            var port: UInt16 = 0
             try await withSink(data: data) { sink in
-                port = sink.port
                 try await sink.applied(try await device.push(to: sink.url()).txid)
             }
             let manager = FileManager.default

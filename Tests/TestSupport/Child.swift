@@ -14,10 +14,14 @@ public final class Child: Sendable {
     /// What was waited for did not happen, with the last lines of what did.
     public struct Failure: Error, CustomStringConvertible {
         public let description: String
+
+        public init(description: String) {
+            self.description = description
+        }
     }
 
     private struct State {
-        public var records: [LogRecord] = []
+        var records: [LogRecord] = []
         /// As a shell says it: 128 + the signal for a program that a signal ended.
         var status: Int32?
         var isReaped = false
@@ -89,7 +93,7 @@ public final class Child: Sendable {
     }
 
     /// All that it has said until now.
-    var records: [LogRecord] { state.withLock { $0.records } }
+    public var records: [LogRecord] { state.withLock { $0.records } }
 
     /// Waits for a number of records of a kind, counted from the `start`-th on.
     ///

@@ -19,7 +19,7 @@ extension Command {
         options: [
             configOption, databaseOption, toOption, sourceOption, speedOption, flushOption,
             intervalOption, levelOption,
-        ] + CommonOptions.replication,
+        ] + CommonOptions.replication + ServerOptions.all,
         examples: [
             Example("agent --config /etc/dormouse/agent.yml", "as a service does"),
             Example(
@@ -44,7 +44,7 @@ extension Command {
     private static let toOption = Option<BucketAddress>(
         "to",
         bucket: "URL",
-        help: "the bucket: a directory, as a path or as file:///path"
+        help: "the bucket: a directory, or http(s)://host:port/db/NAME of a sink"
     )
     private static let sourceOption = Option<String>(
         "source",
@@ -114,6 +114,7 @@ extension Command {
             throw UsageError("give --config, or --database and --to", hint: hint)
         }
         var config = AgentConfig(database: Path.canonical(database), destination: address)
+        config.http = try ServerOptions.http(arguments)
         if let interval = arguments[flushOption] { config.collector.flushInterval = interval }
         if let interval = arguments[intervalOption] { config.push.interval = interval }
         if let level = arguments[levelOption] { config.log.level = level }

@@ -14,7 +14,7 @@ extension Command {
             nothing is written into it. The first push to an empty bucket ships all of it.
             """,
         positionals: [Positional("DB", help: "the database file")],
-        options: [CommonOptions.json] + CommonOptions.replication,
+        options: [CommonOptions.json] + CommonOptions.replication + ServerOptions.all,
         required: [CommonOptions.to],
         examples: [Example("push app.db --to /var/backups/app", "ship what is new")],
         exitCodes: [.done, .failed, .usage, .refused, .tryAgain],
@@ -24,7 +24,7 @@ extension Command {
     private static let pushOnce: Body = { arguments, console in
         let replicator = Replicator(
             database: arguments.first,
-            bucket: try arguments.required(CommonOptions.to).client(),
+            bucket: try ServerOptions.client(for: arguments.required(CommonOptions.to), arguments),
             options: CommonOptions.replicatorOptions(arguments)
         )
         let record = await replicator.push()

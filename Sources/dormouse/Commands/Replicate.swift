@@ -15,7 +15,7 @@ extension Command {
             and SIGINT end it after a last push; a second one ends it at once.
             """,
         positionals: [Positional("DB", help: "the database file; it may appear later")],
-        options: [intervalOption] + CommonOptions.replication,
+        options: [intervalOption] + CommonOptions.replication + ServerOptions.all,
         required: [CommonOptions.to],
         examples: [
             Example(
@@ -42,7 +42,7 @@ extension Command {
         ])
         let replicator = Replicator(
             database: database,
-            bucket: try address.client(),
+            bucket: try ServerOptions.client(for: address, arguments),
             options: CommonOptions.replicatorOptions(arguments)
         )
         let events = try EventSource(database: database, signals: ReplicationLoop.signals)

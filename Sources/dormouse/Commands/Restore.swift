@@ -17,7 +17,7 @@ extension Command {
             """,
         positionals: [Positional("URL", help: "the bucket")],
         options: [txidOption, timestampOption, checkOption, verbatimOption, forceOption]
-            + [CommonOptions.json],
+            + [CommonOptions.json] + ServerOptions.all,
         required: [outputOption],
         examples: [
             Example("restore /var/backups/app -o app.db", "the newest state"),
@@ -90,7 +90,7 @@ extension Command {
             )
         }
         let restore = Restore(
-            bucket: try bucket(arguments.first),
+            bucket: try bucket(arguments.first, arguments),
             target: target,
             output: arguments.required(outputOption),
             options: Restore.Options(
@@ -128,12 +128,14 @@ extension Command {
     }
 
     /// The bucket that a positional argument names.
-    static func bucket(_ text: String) throws -> any BucketClient {
+    static func bucket(_ text: String, _ arguments: Arguments) throws -> any BucketClient {
+        let address: BucketAddress
         do {
-            return try BucketAddress(parsing: text).client()
+            address = try BucketAddress(parsing: text)
         } catch {
             throw CommandFailure("\(error)", code: .usage)
         }
+        return try ServerOptions.client(for: address, arguments)
     }
 }
 

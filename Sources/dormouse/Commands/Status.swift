@@ -17,7 +17,7 @@ extension Command {
             read: it may run beside an agent.
             """,
         positionals: [Positional("DB|URL", help: "a replicated database, or a bucket")],
-        options: [CommonOptions.json],
+        options: [CommonOptions.json] + ServerOptions.all,
         examples: [
             Example("status app.db", "the device's side"),
             Example("status /var/backups/app --json", "the bucket's side, for a program"),
@@ -30,7 +30,7 @@ extension Command {
         let subject = arguments.first
         let status =
             try FileStatus.of(subject)?.isRegularFile == true
-            ? try databaseStatus(subject) : try await bucketStatus(subject)
+            ? try databaseStatus(subject) : try await bucketStatus(subject, arguments)
         if arguments[CommonOptions.json] {
             try console.out.print(JSONValue.object(status).pretty)
         } else {
@@ -97,8 +97,11 @@ extension Command {
         ]
     }
 
-    private static func bucketStatus(_ address: String) async throws -> [JSONValue.Member] {
-        let bucket = try bucket(address)
+    private static func bucketStatus(
+        _ address: String,
+        _ arguments: Arguments
+    ) async throws -> [JSONValue.Member] {
+        let bucket = try bucket(address, arguments)
         if case .directory(let path) = bucket.address, try FileStatus.of(path) == nil {
             throw CommandFailure("\(path): there is neither a database nor a bucket")
         }

@@ -20,7 +20,7 @@ extension Command {
         positionals: [
             Positional("DB", help: "the database file"), Positional("URL", help: "its bucket"),
         ],
-        options: [fastOption, CommonOptions.json],
+        options: [fastOption, CommonOptions.json] + ServerOptions.all,
         examples: [Example("verify app.db /var/backups/app", "say which pages differ")],
         exitCodes: [.done, .failed, .usage, .refused, .tryAgain],
         body: verifyDatabase
@@ -32,7 +32,7 @@ extension Command {
     )
 
     private static let verifyDatabase: Body = { arguments, console in
-        let bucket = try bucket(arguments.positionals[1])
+        let bucket = try bucket(arguments.positionals[1], arguments)
         if arguments[fastOption] {
             let report = try await SourceCheck.runFast(database: arguments.first, bucket: bucket)
             if arguments[CommonOptions.json] {

@@ -42,7 +42,7 @@ struct DemoRun {
 
         // The step of the file system at which it dies is in the middle of some push: nothing
         // else of the agent passes such steps.
-        let first = try launch(&tally, to: url, fault: "90:kill")
+        let first = try launch(&tally, to: url, fault: "130:kill")
         try await follow(first, &tally, pushes: 4)
         first.send(SIGSTOP)
         try say("-- suspended (SIGSTOP)")

@@ -1,6 +1,6 @@
 import Foundation
 import LTXCodec
-import Replication
+import Bucket
 import TestSupport
 import Testing
 
