@@ -17,6 +17,12 @@ package struct MirrorStatus: Sendable, Equatable {
         package let expected: Checksum
         /// What the mirror's pages give.
         package let actual: Checksum
+
+        package init(txid: TXID, expected: Checksum, actual: Checksum) {
+            self.txid = txid
+            self.expected = expected
+            self.actual = actual
+        }
     }
 
     /// The state that readers of the mirror see; `.zero` while it is empty.

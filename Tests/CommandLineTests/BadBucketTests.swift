@@ -51,7 +51,7 @@ struct BadBucketTests {
             return scratch.path("bucket/ltx")
         },
         Row("a disk that is not mounted", "no directory") { $0.path("mnt/disk") },
-        Row("HTTP", "not supported by this version", push: 2, read: 2) { _ in
+        Row("a server that is not there", "connect", push: 75, read: 75) { _ in
             "http://127.0.0.1:1/db/app"
         },
         Row("S3", "not supported by this version", push: 2, read: 2) { _ in "s3://bucket/app" },

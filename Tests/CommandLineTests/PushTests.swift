@@ -10,6 +10,7 @@ struct PushTests {
         "outcome", "reason", "detail", "sync_kind", "evidence", "txid", "remote_txid", "files",
         "bytes", "pages", "backlog_files", "backlog_bytes", "wal_bytes", "database_bytes",
         "streak", "lineage", "lineage_finding", "checkpointed", "duration_usec", "notes",
+        "ingest",
     ]
 
     @Test("ships a snapshot once, then what changed, then nothing")

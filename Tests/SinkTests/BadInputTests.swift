@@ -157,7 +157,7 @@ struct BadInputTests {
             target: file,
             headers: [write],
             status: 405,
-            header: ("allow", "GET, PUT, POST, DELETE")
+            header: ("allow", "GET, PUT, POST, DELETE, OPTIONS")
         ),
         Case(
             what: "a wrong method with a body",
