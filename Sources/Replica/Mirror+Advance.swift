@@ -98,7 +98,6 @@ extension Mirror {
 
         let listing = try await bucket.listAll()
         try await checkAnchor(listing)
-        mustList = false
         announced = [:]
         let head = listing.map(\.maxTXID).max() ?? .zero
         let isWiped = head == .zero && record.txid > .zero
@@ -118,8 +117,18 @@ extension Mirror {
             rebase: rebase
         )
         let plan = MirrorPlan(facts, listing: listing, limits: limits)
-        // What comes into a wiped bucket is another history, whatever its TXIDs.
-        if plan == .empty, record.txid > .zero { mustRestart = true }
+        switch plan {
+        case .upToDate, .held:
+            mustList = false
+        case .empty:
+            mustList = false
+            // What comes into a wiped bucket is another history, whatever its TXIDs.
+            if record.txid > .zero { mustRestart = true }
+        case .advance(let files), .restart(let files):
+            mustList = files.last?.maxTXID != head
+        case .unreachable, .gap:
+            mustList = true
+        }
         return plan
     }
 

@@ -1,10 +1,10 @@
-import Bucket
-import LTXCodec
+package import Bucket
+package import LTXCodec
 
 /// What a mirror does next, from where it is and what its bucket lists.
 ///
 /// A plain value: the files go up one another, and pages are nobody's concern here.
-enum MirrorPlan: Equatable {
+package enum MirrorPlan: Equatable, Sendable {
     /// The mirror holds the bucket's newest state.
     case upToDate
     /// The bucket has no files; the mirror stays as it is.
@@ -19,23 +19,41 @@ enum MirrorPlan: Equatable {
     case gap(next: TXID)
 
     /// Facts of a mirror that the choice depends on.
-    struct Facts: Equatable {
-        var position = TXID.zero
+    package struct Facts: Equatable, Sendable {
+        package var position: TXID
         /// What the mirror holds is not the bucket's state at its position.
-        var mustRestart = false
+        package var mustRestart: Bool
         /// The mirror was found to differ from its source.
-        var isDiverged = false
+        package var isDiverged: Bool
         /// A snapshot of this TXID is to be applied whatever the mirror holds; zero for none.
-        var rebase = TXID.zero
+        package var rebase: TXID
+
+        package init(
+            position: TXID,
+            mustRestart: Bool = false,
+            isDiverged: Bool = false,
+            rebase: TXID = .zero
+        ) {
+            self.position = position
+            self.mustRestart = mustRestart
+            self.isDiverged = isDiverged
+            self.rebase = rebase
+        }
     }
 
     /// At most so many files, and so many bytes of them, go into one apply.
-    struct Limits: Equatable {
-        var files = 64
-        var bytes: Int64 = 32 << 20
+    package struct Limits: Equatable, Sendable {
+        package var files: Int
+        package var bytes: Int64
+
+        package init(files: Int = 64, bytes: Int64 = 32 << 20) {
+            self.files = files
+            self.bytes = bytes
+        }
     }
 
-    init(_ facts: Facts, listing: [BucketFile], limits: Limits = Limits()) {
+    /// Chooses from the files of all levels, in any order.
+    package init(_ facts: Facts, listing: [BucketFile], limits: Limits = Limits()) {
         guard let head = listing.map(\.maxTXID).max() else {
             self = .empty
             return

@@ -52,7 +52,8 @@ package enum Zstandard {
             guard count > 0 else { break }
             var source = ZSTD_inBuffer(src: input.bytes.baseAddress, size: count, pos: 0)
             var isFull = false
-            while source.pos < source.size || isFull {
+            // A full buffer may not have been all; at a frame's end it was.
+            while source.pos < source.size || (isFull && due != 0) {
                 var target = ZSTD_outBuffer(
                     dst: output.bytes.baseAddress,
                     size: output.bytes.count,

@@ -17,7 +17,7 @@ enum MadeLTX {
                 commit: commit,
                 minTXID: TXID(min),
                 maxTXID: TXID(max),
-                timestamp: timestamp ?? Int64(max) * 1000
+                timestamp: timestamp ?? Int64(max & 0xFF_FFFF) * 1000
             )
         ) { output.bytes += $0 }
         for (pgno, byte) in pages {

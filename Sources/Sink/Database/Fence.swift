@@ -50,11 +50,10 @@ package struct Fence: Hashable, Sendable {
     ///   - file: Where it would stand.
     ///   - claim: Who offers it, and what else they say.
     ///   - isTaken: Whether a file of that name stands there already.
+    /// - Returns: What is to be done.
     package func judge(_ file: OfferedFile, by claim: WriteClaim, isTaken: Bool) -> Verdict {
         if let reason = leaseRefusal(claim) { return .reject(reason) }
-        if let offered = claim.lineage, let lineage, !isEmpty, offered != lineage {
-            return .reject("the database has another lineage: \(lineage)")
-        }
+        if let reason = lineageRefusal(claim) { return .reject(reason) }
         if file.level == 0 { return judgeAppend(file.name, isTaken: isTaken) }
         let beginsBase =
             file.level == BucketFile.snapshotLevel && file.name.isSnapshot
@@ -79,6 +78,24 @@ package struct Fence: Hashable, Sendable {
     /// Judges a deletion, which the lease alone can forbid.
     package func judgeDeletion(by claim: WriteClaim) -> Verdict {
         leaseRefusal(claim).map { .reject($0) } ?? .accept
+    }
+
+    /// Judges a whole database: its own lineage's from the head on, or somebody's file.
+    package func judgeIngest(by claim: WriteClaim) -> Verdict {
+        if let reason = leaseRefusal(claim) { return .reject(reason) }
+        guard let base = claim.baseTXID else { return .accept }
+        if let reason = lineageRefusal(claim) { return .reject(reason) }
+        guard base >= head else {
+            return .reject("the upload is of TXID \(base), the bucket is at \(head)")
+        }
+        return .accept
+    }
+
+    private func lineageRefusal(_ claim: WriteClaim) -> String? {
+        guard let offered = claim.lineage, let lineage, !isEmpty, offered != lineage else {
+            return nil
+        }
+        return "the database has another lineage: \(lineage)"
     }
 
     private func leaseRefusal(_ claim: WriteClaim) -> String? {

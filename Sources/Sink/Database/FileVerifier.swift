@@ -18,7 +18,10 @@ package actor FileVerifier {
 
     /// Verifies a file against the name it is to have.
     ///
-    /// - Parameter read: Fills a buffer from an offset on; 0 is the end of the file.
+    /// - Parameters:
+    ///   - name: The range that its header has to have.
+    ///   - read: Fills a buffer from an offset on; 0 is the end of the file.
+    /// - Returns: What was read in it, or why it is none.
     /// - Throws: What `read` throws.
     package func verify(
         _ name: LTXFileName,

@@ -18,6 +18,16 @@ package protocol LiveCopy: Sendable {
     /// Says that the bucket's history was replaced.
     func restart() async
 
+    /// Puts a whole database into the bucket as a snapshot, and takes it from there.
+    ///
+    /// Nobody else writes the bucket until it returns.
+    func ingest(
+        _ image: IngestImage,
+        base: TXID?,
+        timestamp: Int64,
+        checksum: Checksum
+    ) async throws -> IngestReport
+
     /// The page checksums at a TXID, the newest for `nil`.
     func ledger(at txid: TXID?) async -> PageLedger?
 

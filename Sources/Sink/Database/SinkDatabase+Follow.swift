@@ -1,11 +1,13 @@
-import Bucket
+package import Bucket
 package import LTXCodec
-import Wire
+package import Wire
 
 /// One client that follows the level-0 files of a database.
 final class Follower: Sendable {
     let queue = FrameQueue()
-    /// The first TXID that it has not got. Touched by the database's actor alone.
+    /// The first TXID that it has not got.
+    ///
+    /// Touched by the database's actor alone.
     nonisolated(unsafe) var next: TXID
 
     init(from next: TXID) {
@@ -136,7 +138,7 @@ extension SinkDatabase {
 }
 
 /// What a follower gets next.
-enum FollowStep: Equatable {
+package enum FollowStep: Equatable {
     case send([BucketFile])
     case end(StreamFrame)
     case wait
@@ -145,7 +147,7 @@ enum FollowStep: Equatable {
     ///   - next: The first TXID that the follower has not got.
     ///   - head: The bucket's highest TXID on any level.
     ///   - files: The files of level 0 that end there or later, in ascending order.
-    init(from next: TXID, head: TXID, files: [BucketFile]) {
+    package init(from next: TXID, head: TXID, files: [BucketFile]) {
         // An empty bucket is one that is being filled anew, and proves nothing.
         if head > .zero, head.next < next {
             self = .end(.reset(head))

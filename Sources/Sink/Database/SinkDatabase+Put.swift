@@ -29,7 +29,9 @@ extension SinkDatabase {
     ///   - offer: Where it would stand.
     ///   - claim: What its writer says.
     ///   - source: The file, on the file system of the bucket; it must not change any more.
+    ///   - sizeInBytes: Its size.
     ///   - verified: What was read in it.
+    /// - Returns: The file as it is listed, or why it is not taken.
     /// - Throws: `BucketError`, `FileError`, `SinkError`.
     package func put(
         _ offer: OfferedFile,

@@ -55,6 +55,7 @@ package struct VerifiedFile: Hashable, Sendable {
     ///
     /// - Parameter previous: Page size and commit of the state before it; `nil` when nothing is
     ///   before it.
+    /// - Returns: A line for its writer.
     package func refusal(after previous: (pageSize: UInt32, commit: UInt32)?) -> String? {
         guard !header.isSnapshot, let previous else { return nil }
         guard header.pageSize == previous.pageSize else {

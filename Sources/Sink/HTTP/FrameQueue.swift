@@ -93,6 +93,7 @@ package final class FrameQueue: Sendable {
     ///   - buffer: Not empty.
     ///   - wake: Called once when there is something after `wait`, from any thread.
     ///   - sleep: Called under the lock before `wait` is returned; `false` ends the answer.
+    /// - Returns: What was put into the buffer, or why nothing was.
     package func read(
         into buffer: UnsafeMutableRawBufferPointer,
         wake: @escaping @Sendable () -> Void,

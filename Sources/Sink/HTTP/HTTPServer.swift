@@ -40,6 +40,7 @@ package actor HTTPServer {
     ///   - wanted: Where to listen.
     ///   - reachable: Whether an address may be bound that other machines reach.
     ///   - tls: Certificate and key as PEM texts.
+    ///   - limits: What may be used.
     ///   - handler: Who answers.
     ///   - spool: Where larger bodies go.
     /// - Throws: `SinkError`.

@@ -46,7 +46,10 @@ struct ListenSocket: ~Copyable {
 
     /// Binds and listens.
     ///
-    /// - Parameter allows: Whether an address may be bound that others can reach.
+    /// - Parameters:
+    ///   - wanted: Where.
+    ///   - allows: Whether an address may be bound that others can reach.
+    /// - Throws: `SinkError` that says what to do.
     init(_ wanted: SinkAddress, reachable allows: Bool) throws(SinkError) {
         var hints = addrinfo()
         hints.ai_family = AF_UNSPEC

@@ -47,11 +47,16 @@ package final class SpoolFile: Sendable {
     /// Bytes in it.
     package var count: Int64 { size.load(ordering: .acquiring) }
 
+    /// Bytes after which the disk begins to write, so that less is left for the sync at the end.
+    private static let writebackInterval: Int64 = 8 << 20
+
     /// Adds bytes at the end.
     package func append(_ bytes: UnsafeRawBufferPointer) throws(FileError) {
-        let end = count
-        try file.write(bytes, at: end)
-        size.store(end + Int64(bytes.count), ordering: .releasing)
+        let start = count
+        try file.write(bytes, at: start)
+        let end = start + Int64(bytes.count)
+        size.store(end, ordering: .releasing)
+        if start / Self.writebackInterval != end / Self.writebackInterval { file.startWriteback() }
     }
 
     package func append(_ bytes: [UInt8]) throws(FileError) {

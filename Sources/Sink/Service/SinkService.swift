@@ -11,6 +11,7 @@ package final class SinkService: HTTPHandler {
     package let spool: Spool
     package let metrics = Metrics()
     let catalog: Catalog
+    let imageChecker = ImageChecker()
     private let verifiers: [FileVerifier]
     private let nextVerifier = Atomic<Int>(0)
 

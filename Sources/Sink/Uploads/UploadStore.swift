@@ -89,7 +89,7 @@ public final class UploadStore: Sendable {
         let partPath = Path.join(directory, "\(id)\(Self.partSuffix)")
         let log = try UploadResource.onDisk { () throws(FileError) in
             try DurableFiles.makeDirectories(directory)
-            _ = try FileDescriptor(creating: partPath, mode: 0o600)
+            _ = try FileDescriptor(creating: partPath)
             // Its entry becomes durable with the log's, which syncs the directory.
             let path = Path.join(directory, "\(id)\(Self.logSuffix)")
             return try UploadLog(creating: path, order: order)
