@@ -18,7 +18,11 @@ struct HelpTests {
         var testDescription: String { name }
     }
 
-    static let replication = ["--checkpoint-pages N", "--pin MODE", "--on-conflict POLICY"]
+    static let server = [
+        "--token-file FILE", "--ca-file FILE", "--client-certificate FILE", "--client-key FILE",
+    ]
+    static let replication =
+        server + ["--checkpoint-pages N", "--pin MODE", "--on-conflict POLICY"]
 
     static let verbs = [
         Verb(
@@ -41,7 +45,7 @@ struct HelpTests {
             [
                 "URL", "-o, --output FILE", "--txid TXID", "--timestamp TIME",
                 "--integrity-check HOW", "--verbatim", "--force", "--json",
-            ],
+            ] + server,
             [0, 1, 2, 3, 75]
         ),
         Verb(
@@ -53,8 +57,8 @@ struct HelpTests {
                 "--log-level LEVEL",
             ]
         ),
-        Verb("verify", ["DB", "URL", "--fast", "--json"], [0, 1, 2, 3, 75]),
-        Verb("status", ["DB|URL", "--json"], [0, 1, 2, 3]),
+        Verb("verify", ["DB", "URL", "--fast", "--json"] + server, [0, 1, 2, 3, 75]),
+        Verb("status", ["DB|URL", "--json"] + server, [0, 1, 2, 3]),
     ]
 
     @Test("has usage, every option, an example and the statuses", arguments: verbs)
