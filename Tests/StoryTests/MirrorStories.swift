@@ -33,7 +33,7 @@ struct MirrorStories {
                     #expect(fresh["bucket_txid"] as? String == push.txid)
                     let newest = try Connection(path: device.database)
                         .value("SELECT max(at) FROM sample")?.integer
-                    #expect((fresh["newest_sample_ms"] as? NSNumber)?.int64Value == newest)
+                    #expect((fresh["newest_sample"] as? NSNumber)?.int64Value == newest)
                 }
             }
         }
