@@ -46,6 +46,7 @@ public final class SinkServer: Sendable {
     /// Looks at mirrors and the disk, sweeps corpses when that is due, and reports what a person
     /// should know; to be called every few seconds.
     public func housekeep() async {
+        service.metrics.set(.connections, to: Double(connectionCount))
         await housekeeping.round()
     }
 
