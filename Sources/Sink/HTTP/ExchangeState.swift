@@ -4,8 +4,8 @@
 /// The library calls for the head, for each part of the body and for the end; an answer can be
 /// given instead of reading the body, or after the body, but not amidst of it. So a body that is
 /// not wanted is read to its end and thrown away, if it ends soon.
-struct ExchangeState {
-    enum Phase: Equatable {
+package struct ExchangeState {
+    package enum Phase: Equatable {
         case head
         /// The service has a second look at the head.
         case asking
@@ -16,7 +16,7 @@ struct ExchangeState {
         case done
     }
 
-    enum Action {
+    package enum Action {
         /// Go on reading.
         case proceed
         /// Sleep, and ask the service about the head.
@@ -32,11 +32,11 @@ struct ExchangeState {
     }
 
     /// Bodies that are thrown away: known to be this short, the connection lives on.
-    static let drainLimit: Int64 = 1 << 20
+    package static let drainLimit: Int64 = 1 << 20
     /// As much is thrown away where nothing else helps.
-    static let drainBound: Int64 = 64 << 20
+    package static let drainBound: Int64 = 64 << 20
 
-    private(set) var phase = Phase.head
+    package private(set) var phase = Phase.head
     private(set) var head: RequestHead?
     private var receiver: BodyReceiver?
     private var sink: (any BodySink)?
@@ -45,8 +45,10 @@ struct ExchangeState {
     private var received: Int64 = 0
     private var drained: Int64 = 0
 
+    package init() {}
+
     /// The head is there.
-    mutating func headArrived(
+    package mutating func headArrived(
         _ head: RequestHead,
         _ admission: Admission,
         spool: Spool
@@ -66,17 +68,17 @@ struct ExchangeState {
     }
 
     /// The service has had its second look; the connection is still asleep.
-    mutating func prepared(_ preparation: Preparation) {
+    package mutating func prepared(_ preparation: Preparation) {
         self.preparation = preparation
     }
 
     /// The service has answered; the connection is still asleep.
-    mutating func answered(_ response: HTTPResponse) {
+    package mutating func answered(_ response: HTTPResponse) {
         answer = response
     }
 
     /// The connection was woken, or the body is at its end.
-    mutating func called(spool: Spool) -> Action {
+    package mutating func called(spool: Spool) -> Action {
         switch phase {
         case .asking: return asked(spool)
         case .body: return bodyEnded()
@@ -127,7 +129,7 @@ struct ExchangeState {
     }
 
     /// A part of the body is there.
-    mutating func bodyArrived(_ bytes: UnsafeRawBufferPointer) -> Action {
+    package mutating func bodyArrived(_ bytes: UnsafeRawBufferPointer) -> Action {
         received &+= Int64(bytes.count)
         switch phase {
         case .body:
@@ -153,13 +155,13 @@ struct ExchangeState {
     }
 
     /// More of the body is to come, and nothing of it is here yet.
-    var lacksBytes: Bool {
+    package var lacksBytes: Bool {
         guard phase == .body, case .length(let length)? = head?.framing else { return false }
         return received < length
     }
 
     /// The client has ended its side amidst of the body.
-    mutating func bodyBroke() -> Action {
+    package mutating func bodyBroke() -> Action {
         dropBody()
         return cut(Self.shortBody)
     }
@@ -181,7 +183,7 @@ struct ExchangeState {
     }
 
     /// The connection is gone; says whether that was amidst of a body.
-    mutating func ended() -> Bool {
+    package mutating func ended() -> Bool {
         let wasCut = phase == .body
         dropBody()
         phase = .done

@@ -15,6 +15,11 @@ extension SinkService {
             case .write: try await write(request, name, route)
             default: try await read(request, name, route)
             }
+        return await withCondition(response, name)
+    }
+
+    /// The same answer, with what it says of the database, if there is one.
+    func withCondition(_ response: HTTPResponse, _ name: DatabaseName) async -> HTTPResponse {
         guard response[WireHeader.txid] == nil,
             let database = await existing(name),
             let condition = try? await database.condition()

@@ -10,11 +10,15 @@ extension SinkService {
         guard let route = try? Route(path: head.path, query: head.query),
             case .database(let name, let route) = route
         else { return .refuse(.refusal(404, "not found")) }
+        let preparation: Preparation
         do {
-            return try await prepare(head, name, route)
+            preparation = try await prepare(head, name, route)
         } catch {
-            return .refuse(failure(error, name))
+            preparation = .refuse(failure(error, name))
         }
+        guard case .refuse(let response) = preparation else { return preparation }
+        count(response)
+        return .refuse(await withCondition(response, name))
     }
 
     private func prepare(

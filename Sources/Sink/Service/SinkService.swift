@@ -32,6 +32,16 @@ package final class SinkService: HTTPHandler {
     // MARK: By the head alone
 
     package func admit(_ head: RequestHead) -> Admission {
+        let admission = judge(head)
+        if case .refuse(let response) = admission { count(response) }
+        return admission
+    }
+
+    func count(_ response: HTTPResponse) {
+        metrics.add(to: .requests, Metrics.Label("status", "\(response.status)"))
+    }
+
+    private func judge(_ head: RequestHead) -> Admission {
         // The health check carries no secrets; anything else is not even told apart without a token.
         let isHealth = head.path == "/" && head.method == "GET"
         let access = options.tokens.access(authorization: head["authorization"])
@@ -88,7 +98,7 @@ package final class SinkService: HTTPHandler {
 
     package func handle(_ request: HTTPRequest) async -> HTTPResponse {
         let response = await answer(request)
-        metrics.add(to: .requests, Metrics.Label("status", "\(response.status)"))
+        count(response)
         return response
     }
 
