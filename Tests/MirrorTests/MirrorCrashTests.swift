@@ -131,6 +131,42 @@ struct MirrorCrashTests {
         }
     }
 
+    @Test("a journal that a power cut left in part restores what never changed")
+    func partOfAJournal() async throws {
+        try await withTemporaryDirectory { top in
+            let directory = top.appending(path: "scene")
+            let graves = top.appending(path: "graves")
+            for url in [directory, graves] {
+                try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+            }
+            let scene = try Scene(in: directory)
+            let mirror = scene.mirror()
+            try await Scenario.shrink.prepare(scene, mirror)
+            await mirror.close()
+            let before = try contents(scene.mirrorPath)
+            let change = try await Scenario.shrink.change(scene)
+            let steps = try await crashes(scene, into: graves, change)
+            let grave = try #require(
+                steps.first { $0.step.hasSuffix("sync mirror.sqlite-journal") }
+            ).grave
+            let path = grave.appending(path: "mirror.sqlite").path
+            let journal = try contents(path + "-journal")
+            #expect(journal.count > 50_000)
+            var generator = SeededGenerator(seed: 28)
+            for _ in 0..<30 {
+                let kept = Int.random(in: 0...journal.count, using: &generator)
+                var part = Array(journal[..<kept])
+                // Either the file is short, or blocks of it never came.
+                if Bool.random(using: &generator) {
+                    part += [UInt8](repeating: 0, count: journal.count - kept)
+                }
+                try Data(part).write(to: URL(filePath: path + "-journal"))
+                #expect(try await stock(path, "PRAGMA integrity_check") == "ok\n", "\(kept)")
+                #expect(try difference(path, before) == nil, "\(kept)")
+            }
+        }
+    }
+
     /// A mirror that starts there knows what it holds, and comes to the head.
     private func goesOn(
         _ grave: URL,
