@@ -167,9 +167,9 @@ struct MirrorReaderTests {
             // The reader's own state stays; others may come and go meanwhile, or find it busy.
             #expect(try reader.run("SELECT count(*) FROM t") == "50\n")
             let guest = try Shell(scene.mirrorPath)
-            #expect(
-                try guest.run("PRAGMA busy_timeout = 5000; SELECT count(*) FROM t") == "5000\n50\n"
-            )
+            try guest.run("PRAGMA busy_timeout = 20000")
+            let answer = try guest.run("SELECT count(*) FROM t")
+            #expect(answer == "50\n")
 
             try reader.run("COMMIT")
             try await eventually { mirror.status.appliedTXID == TXID(4) }
