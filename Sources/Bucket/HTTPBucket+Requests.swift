@@ -33,7 +33,7 @@ extension HTTPBucket {
     ) -> HTTPRequest {
         var headers = headers
         if let token = options.token {
-            headers.append("authorization", "Bearer \(token.secret)")
+            headers.append("authorization", token.authorization)
         }
         return HTTPRequest(method, url, headers: headers, body: body)
     }

@@ -1,4 +1,5 @@
 public import Transfer
+public import Wire
 
 #if canImport(Glibc)
 import Glibc
@@ -7,7 +8,7 @@ import Darwin
 #endif
 
 /// How a bucket behind a server is spoken to.
-public struct HTTPBucketOptions: Hashable, Sendable {
+public struct HTTPBucketOptions: Sendable {
     public var token: BearerToken?
     /// Who writes, for the server's lease: visible ASCII.
     ///
@@ -51,15 +52,12 @@ public struct HTTPBucketOptions: Hashable, Sendable {
         guard let value = getenv(tokenVariable).map({ String(cString: $0) }), !value.isEmpty else {
             return HTTPBucketOptions()
         }
-        guard let token = BearerToken(value) else {
+        do throws(BearerToken.Invalid) {
+            return HTTPBucketOptions(token: try BearerToken(value))
+        } catch {
             throw .transfer(
-                TransferFailure(
-                    .unauthorized,
-                    url: tokenVariable,
-                    detail: "holds no token: visible ASCII without blanks"
-                )
+                TransferFailure(.unauthorized, url: tokenVariable, detail: "the token \(error)")
             )
         }
-        return HTTPBucketOptions(token: token)
     }
 }
