@@ -84,6 +84,8 @@ extension BucketError: CustomStringConvertible {
                 + "it is not stored"
         case .badAddress(let text, let why):
             "bucket address \(text): \(why)"
+        case .unsupported(.http(let address)):
+            "\(BucketAddress.http(address)): the server does not take whole databases"
         case .unsupported(let address):
             "\(address): not supported by this version yet; use a directory"
         case .io(let error):

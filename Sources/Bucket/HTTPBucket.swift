@@ -1,5 +1,4 @@
 public import LTXCodec
-import Synchronization
 import Transfer
 import Wire
 
@@ -97,7 +96,7 @@ extension Checksum {
 
 /// What was learnt about a server while this process speaks to it.
 final class ServerKnowledge: Sendable {
-    private let noResumption = Mutex(false)
+    private let noResumption = Lock(false)
 
     /// The server has no resumable uploads.
     var lacksResumption: Bool { noResumption.withLock { $0 } }

@@ -8,7 +8,7 @@ import Darwin
 #endif
 
 /// How a bucket behind a server is spoken to.
-public struct HTTPBucketOptions: Hashable, Sendable {
+public struct HTTPBucketOptions: Sendable {
     public var token: BearerToken?
     /// Who writes, for the server's lease: visible ASCII.
     ///
@@ -57,7 +57,7 @@ public struct HTTPBucketOptions: Hashable, Sendable {
             return HTTPBucketOptions(token: try BearerToken(value))
         } catch {
             throw .transfer(
-                TransferFailure(.unauthorized, url: "$\(tokenVariable)", detail: "\(error)")
+                TransferFailure(.unauthorized, url: tokenVariable, detail: "the token \(error)")
             )
         }
     }

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// The body of an answer as a stream that its reader pulls.
 ///
 /// A reader that is behind holds the sender up: no more than `highWater` bytes wait here, and what
@@ -79,7 +77,7 @@ private final class Queue: ResponseHandler {
         var waiter: CheckedContinuation<Void, Never>?
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
     private let highWater: Int
 
     init(highWater: Int) {
@@ -122,8 +120,10 @@ private final class Queue: ResponseHandler {
                 state.chunks = []
                 state.size = 0
                 defer { state.isPaused = false }
+                // One copy each; the usual case is one chunk.
+                let first = chunks[0]
                 return (
-                    .chunk(chunks.count == 1 ? chunks[0] : Array(chunks.joined())), state.isPaused
+                    .chunk(chunks.dropFirst().reduce(into: first) { $0 += $1 }), state.isPaused
                 )
             }
             switch state.result {
@@ -145,7 +145,7 @@ private final class Queue: ResponseHandler {
         if isReady { continuation.resume() }
     }
 
-    private func change<R>(_ body: (inout sending State) -> sending R) -> R {
+    private func change<R>(_ body: (inout State) -> R) -> R {
         let (value, waiter) = state.withLock { state in
             let value = body(&state)
             defer { state.waiter = nil }

@@ -1,6 +1,5 @@
 internal import CCurl
 import DurableFiles
-import Synchronization
 
 /// One request on its way: what goes out, what comes back, and what went wrong here.
 // @unchecked because everything but `isCancelled` is touched on the thread of the transfers only,
@@ -9,7 +8,7 @@ final class Exchange: @unchecked Sendable {
     let request: HTTPRequest
     let handler: any ResponseHandler
     let deadlines: Deadlines
-    private let cancelled = Mutex(false)
+    private let cancelled = Lock(false)
 
     // What curl holds on to.
     var easy: UnsafeMutableRawPointer?

@@ -1,5 +1,3 @@
-import Synchronization
-
 #if canImport(Glibc)
 import Glibc
 #else
@@ -12,7 +10,7 @@ import Darwin
 /// does libcurl. Dropping the client cancels what still runs.
 public final class HTTPClient: Sendable {
     public let options: HTTPClientOptions
-    private let state = Mutex(State.unused)
+    private let state = Lock(State.unused)
 
     private enum State {
         case unused
@@ -126,7 +124,7 @@ private final class Pending: Sendable {
         case cancelled
     }
 
-    private let state = Mutex(State.waiting)
+    private let state = Lock(State.waiting)
 
     func start(_ body: () -> HTTPTransfer) {
         let transfer = body()

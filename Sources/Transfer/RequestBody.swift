@@ -1,5 +1,4 @@
 public import DurableFiles
-import Synchronization
 
 /// The bytes that go with a request; never held in memory as a whole but for `bytes`.
 public enum RequestBody: Sendable {
@@ -25,7 +24,7 @@ public final class FileSource: Sendable {
     public let path: String
     public let sizeInBytes: Int64
     private let file: FileDescriptor
-    private let problem = Mutex<FileError?>(nil)
+    private let problem = Lock<FileError?>(nil)
 
     /// Opens a file, whose size is looked at once.
     ///

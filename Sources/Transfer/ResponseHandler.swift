@@ -1,5 +1,3 @@
-import Synchronization
-
 /// Takes an answer as it comes, on the thread of the transfers, which it must not block.
 public protocol ResponseHandler: AnyObject, Sendable {
     /// The head of an answer with a status of 2xx, its body empty.
@@ -27,7 +25,7 @@ public enum BodyStep: Equatable, Sendable {
 public final class BodyCollector: ResponseHandler {
     private let limit: Int
     private let completion: @Sendable (Result<HTTPResponse, TransferFailure>) -> Void
-    private let bytes = Mutex<[UInt8]>([])
+    private let bytes = Lock<[UInt8]>([])
 
     public init(
         limit: Int,

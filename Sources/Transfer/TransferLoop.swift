@@ -1,5 +1,4 @@
 internal import CCurl
-import Synchronization
 
 #if canImport(Glibc)
 import Glibc
@@ -12,7 +11,7 @@ import Darwin
 /// It sleeps in `curl_multi_poll` until a socket, a deadline or the inbox has something: a client
 /// at rest costs no wake-ups.
 // @unchecked because everything but the inbox is touched by its one thread.
-final class TransferLoop: @unchecked Sendable {
+package final class TransferLoop: @unchecked Sendable {
     private enum Command {
         case start(Exchange)
         case cancel(Exchange)
@@ -26,7 +25,7 @@ final class TransferLoop: @unchecked Sendable {
         var isClosed = false
     }
 
-    private let inbox = Mutex(Inbox())
+    private let inbox = Lock(Inbox())
     private let library: CurlLibrary
     private let options: HTTPClientOptions
     private let multi: UnsafeMutableRawPointer
@@ -74,9 +73,13 @@ final class TransferLoop: @unchecked Sendable {
 
     // MARK: On the thread
 
+    /// What `ps -T` shows.
+    package static let threadName = "dormouse-http"
+
     /// Runs until it is stopped; the body of the thread.
     func run() {
         Self.blockSignals()
+        dm_name_thread(Self.threadName)
         while true {
             let (commands, isStopped) = inbox.withLock { inbox in
                 defer { inbox.commands = [] }

@@ -257,7 +257,13 @@ func name(_ min: UInt64, _ max: UInt64) -> LTXFileName {
 /// Bytes that are the same for the same seed.
 func bytes(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
     var random = SeededGenerator(seed: seed)
-    return (0..<count).map { _ in UInt8(truncatingIfNeeded: random.next()) }
+    return [UInt8](unsafeUninitializedCapacity: count + 8) { buffer, filled in
+        let raw = UnsafeMutableRawBufferPointer(buffer)
+        for offset in stride(from: 0, to: count, by: 8) {
+            raw.storeBytes(of: random.next(), toByteOffset: offset, as: UInt64.self)
+        }
+        filled = count
+    }
 }
 
 @discardableResult

@@ -2,7 +2,6 @@ import Bucket
 import DurableFiles
 import Foundation
 import LTXCodec
-import Synchronization
 import TestSupport
 import Testing
 import Transfer
@@ -46,7 +45,7 @@ struct RemoteReaderTests {
     @Test("a reader that jumps to the end does not wait for what is before")
     func jumps() async throws {
         let gate = DispatchSemaphore(value: 0)
-        let ranges = Mutex(0)
+        let ranges = Locked(0)
         try await withFile { request, content, connection in
             if request.query("size") != nil { ranges.withLock { $0 += 1 } }
             if Self.answerRange(request, content, connection) { return }

@@ -1,7 +1,6 @@
 import Bucket
 import Foundation
 import LTXCodec
-import Synchronization
 import TestSupport
 import Testing
 import Transfer

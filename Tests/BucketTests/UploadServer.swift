@@ -1,6 +1,5 @@
 import Foundation
 import LTXCodec
-import Synchronization
 import TestSupport
 
 /// A server with resumable uploads, and whatever a test wants to go wrong with them.
@@ -42,7 +41,7 @@ final class UploadServer: Sendable {
         var answersAbsoluteLocations = false
     }
 
-    let state = Mutex(State())
+    let state = Locked(State())
 
     func fault(_ fault: @escaping @Sendable (_ part: Int) -> Fault) {
         state.withLock { $0.fault = fault }

@@ -1,7 +1,6 @@
 import Bucket
 import Foundation
 import LTXCodec
-import Synchronization
 import TestSupport
 
 /// A minimal server of the liters protocol v1, written from its specification: one database in
@@ -26,7 +25,7 @@ final class V1Server: Sendable {
         var requests: [RawRequest] = []
     }
 
-    private let contents = Mutex(Contents())
+    private let contents = Locked(Contents())
     /// Accepts only LTX files that continue the head, as the protocol wants it.
     ///
     /// What stores any bytes under any name is a bucket, too, and what every backend must do is

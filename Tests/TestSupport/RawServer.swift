@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 
 #if canImport(Glibc)
 import Glibc
@@ -15,7 +14,7 @@ public final class RawServer: @unchecked Sendable {
     }
 
     private let listener: Int32
-    private let shared = Mutex(Shared())
+    private let shared = Locked(Shared())
     /// Where it listens, on 127.0.0.1.
     public let port: UInt16
 

@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 import TestSupport
 import Testing
 import Transfer
@@ -168,7 +167,7 @@ struct CancellationTests {
 
     @Test("a reader that is behind holds the server up, and is not timed out")
     func backPressure() async throws {
-        let sent = Mutex(0)
+        let sent = Locked(0)
         try await withRawServer { connection in
             guard connection.readHead() != nil else { return }
             connection.send("HTTP/1.1 200 OK\r\nContent-Length: \(64 << 20)\r\n\r\n")

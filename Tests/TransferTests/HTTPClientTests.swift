@@ -1,6 +1,5 @@
 import DurableFiles
 import Foundation
-import Synchronization
 import TestSupport
 import Testing
 import Transfer
@@ -9,7 +8,7 @@ import Transfer
 struct HTTPClientTests {
     @Test("a request goes out whole, and the answer comes back whole")
     func roundTrip() async throws {
-        let seen = Mutex<RawRequest?>(nil)
+        let seen = Locked<RawRequest?>(nil)
         try await withRawServer { connection in
             guard let request = connection.readHead(), let body = connection.readBody(request)
             else { return }
@@ -156,8 +155,8 @@ struct HTTPClientTests {
             guard let request = connection.readHead() else { return }
             connection.answer(200, [:], connection.readBody(request) ?? [])
         } _: { server in
-            let steps = Mutex(0)
-            let transfer = Mutex<HTTPTransfer?>(nil)
+            let steps = Locked(0)
+            let transfer = Locked<HTTPTransfer?>(nil)
             let producer = BodyProducer { buffer in
                 let step = steps.withLock { step in
                     defer { step += 1 }

@@ -3,6 +3,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stddef.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 
 /* libcurl brings TLS, Kerberos and LDAP with it: linking it costs every process that never speaks
@@ -231,6 +232,11 @@ static inline int dm_local_port(int descriptor) {
 /* Reads what is there, without waiting. */
 static inline ssize_t dm_read_now(int descriptor, void *buffer, size_t size) {
     return recv(descriptor, buffer, size, MSG_DONTWAIT);
+}
+
+/* What the calling thread is called; 15 characters. */
+static inline void dm_name_thread(const char *name) {
+    prctl(PR_SET_NAME, (unsigned long)name, 0, 0, 0);
 }
 
 static inline void *dm_context(const dm_curl *curl, CURL *easy) {
