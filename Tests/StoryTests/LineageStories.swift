@@ -1,3 +1,4 @@
+import Chaos
 import Foundation
 import SQLiteBridge
 import TestSupport
@@ -62,25 +63,32 @@ struct LineageStories {
             let old = directory.appending(path: "old")
             let device = try Device(directory.appending(path: "device"))
             let manager = FileManager.default
+            // One address for the sink, whatever becomes of it.
+            let proxy = try FaultProxy(upstream: 0)
+            defer { proxy.stop() }
+            let url = "http://127.0.0.1:\(proxy.port)/db/health"
             try device.write(rows: 3000, bytes: 1000)
             let full = try await withSink(data: data) { sink in
-                let push = try await device.push(to: sink.url())
+                proxy.lead(to: sink.port)
+                let push = try await device.push(to: url)
                 try await sink.applied(push.txid)
                 return push
             }
             if loss == .rolledBackFar { try manager.copyItem(at: data, to: old) }
             try await withSink(data: data) { sink in
+                proxy.lead(to: sink.port)
                 for _ in 0..<5 {
                     try device.write(rows: 5)
-                    let push = try await device.push(to: sink.url())
+                    let push = try await device.push(to: url)
                     #expect(push.outcome == "pushed")
                     try await sink.applied(push.txid)
                 }
             }
             if loss == .rolledBackByOne { try manager.copyItem(at: data, to: old) }
             try await withSink(data: data) { sink in
+                proxy.lead(to: sink.port)
                 try device.write(rows: 5)
-                try await sink.applied(try await device.push(to: sink.url()).txid)
+                try await sink.applied(try await device.push(to: url).txid)
             }
 
             try manager.removeItem(at: data)
@@ -91,12 +99,14 @@ struct LineageStories {
                 let other = try Device(directory.appending(path: "other"))
                 try other.write(rows: 3000, bytes: 1000)
                 try await withSink(data: data) { sink in
+                    proxy.lead(to: sink.port)
                     try await sink.applied(try await other.push(to: sink.url()).txid)
                 }
             }
             try await withSink(data: data) { sink in
+                proxy.lead(to: sink.port)
                 try device.write(rows: 1)
-                let push = try await device.push(to: sink.url())
+                let push = try await device.push(to: url)
                 print(
                     "\(loss): \(push.bytes) bytes, finding \(push.finding ?? "none"), \(push.kind)"
                 )
