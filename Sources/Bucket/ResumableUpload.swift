@@ -255,6 +255,8 @@ struct ResumableUpload {
         return .transfer(failure)
     }
 
+    /// Makes the requests as small as the line needs.
+    ///
     /// At first all that is left goes in one request, as with an upload service of a system: what
     /// arrived of it counts when it breaks. Who is cut twice sends what gets through, and who gets
     /// nothing through sends less.

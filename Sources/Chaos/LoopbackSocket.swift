@@ -43,21 +43,16 @@ enum LoopbackSocket {
 
     /// Sends everything; `false` when the other side is gone.
     static func sendAll(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
-        var sent = 0
-        return bytes.withUnsafeBytes { buffer in
-            while sent < buffer.count {
-                let count = send(
-                    descriptor,
-                    buffer.baseAddress! + sent,
-                    buffer.count - sent,
-                    Int32(MSG_NOSIGNAL)
-                )
-                if count < 0, errno == EINTR { continue }
-                guard count > 0 else { return false }
-                sent += count
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes {
+                send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
             }
-            return true
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return false }
+            rest = rest.dropFirst(count)
         }
+        return true
     }
 
     /// Makes the close of a connection a reset.

@@ -14,6 +14,7 @@ final class SinkProcess: Sendable {
     ///   - port: 0 for a free one.
     ///   - more: Further words of its command line.
     ///   - fault: What `DORMOUSE_FAULT` says to it.
+    /// - Throws: `Child.Failure` when it does not start.
     init(
         data: URL,
         port: UInt16 = 0,
