@@ -1,3 +1,4 @@
+import DurableFiles
 public import LTXCodec
 import Transfer
 import Wire

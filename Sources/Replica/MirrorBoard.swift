@@ -1,5 +1,5 @@
 import Bucket
-import Synchronization
+import DurableFiles
 
 /// What others see of a mirror and tell it, without waiting for its thread.
 final class MirrorBoard: Sendable {
@@ -9,7 +9,7 @@ final class MirrorBoard: Sendable {
         var mustList = false
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
     /// Yields after each announcement, once for any number of them.
     let wakes: AsyncStream<Void>
     private let bell: AsyncStream<Void>.Continuation

@@ -1,5 +1,4 @@
 public import DurableFiles
-import Synchronization
 
 #if canImport(Glibc)
 import Glibc
@@ -19,7 +18,7 @@ public final class DatabaseFiles: Sendable {
     public var walPath: String { path + "-wal" }
     public var walIndexPath: String { path + "-shm" }
 
-    private let held: Mutex<OpenFiles>
+    private let held: Lock<OpenFiles>
 
     private struct OpenFiles: ~Copyable {
         /// `nil` once the last member has left.
@@ -51,7 +50,7 @@ public final class DatabaseFiles: Sendable {
     private init(_ database: DatabaseDescriptor, path: String) throws(FileError) {
         identity = try database.file.status().identity
         self.path = path
-        held = Mutex(OpenFiles(database))
+        held = Lock(OpenFiles(database))
     }
 
     private func database() throws(FileError) -> DatabaseDescriptor {
@@ -210,7 +209,7 @@ public final class DatabaseFiles: Sendable {
         var connections: Int
     }
 
-    private static let open = Mutex<[FileIdentity: Shared]>([:])
+    private static let open = Lock<[FileIdentity: Shared]>([:])
 
     /// Joins the descriptors that this process has of the database, or opens the first.
     ///

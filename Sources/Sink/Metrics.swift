@@ -1,4 +1,4 @@
-import Synchronization
+import DurableFiles
 
 /// What a sink counts and measures; names are Litestream's where they mean the same.
 public enum Metric: String, CaseIterable, Sendable {
@@ -68,7 +68,7 @@ public final class Metrics: Sendable {
         var labels: [Label]
     }
 
-    private let values = Mutex<[Key: Double]>([:])
+    private let values = Lock<[Key: Double]>([:])
 
     public init() {}
 

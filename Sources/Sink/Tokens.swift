@@ -1,4 +1,4 @@
-import Synchronization
+import DurableFiles
 public import Wire
 
 /// What a client may do.
@@ -19,10 +19,10 @@ public final class Tokens: Sendable {
         var isEmpty: Bool { readWrite == nil && readOnly == nil }
     }
 
-    private let pair: Mutex<Pair>
+    private let pair: Lock<Pair>
 
     public init(readWrite: BearerToken? = nil, readOnly: BearerToken? = nil) {
-        pair = Mutex(Pair(readWrite: readWrite, readOnly: readOnly))
+        pair = Lock(Pair(readWrite: readWrite, readOnly: readOnly))
     }
 
     /// Without a token everybody may do everything, which a sink allows on loopback only.

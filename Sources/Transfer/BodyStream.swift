@@ -1,3 +1,5 @@
+import DurableFiles
+
 /// The body of an answer as a stream that its reader pulls.
 ///
 /// A reader that is behind holds the sender up: no more than `highWater` bytes wait here, and what

@@ -1,4 +1,5 @@
 #if canImport(Glibc)
+import DurableFiles
 import Glibc
 #else
 import Darwin

@@ -1,3 +1,5 @@
+import DurableFiles
+
 /// Takes an answer as it comes, on the thread of the transfers, which it must not block.
 public protocol ResponseHandler: AnyObject, Sendable {
     /// The head of an answer with a status of 2xx, its body empty.

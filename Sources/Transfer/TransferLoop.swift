@@ -1,4 +1,5 @@
 internal import CCurl
+import DurableFiles
 
 #if canImport(Glibc)
 import Glibc

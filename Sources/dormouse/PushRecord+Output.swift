@@ -36,6 +36,7 @@ extension PushRecord {
         for sync in syncs { records += sync.journalRecords() }
         records += backlogEvents.map(\.journalRecord)
         if let checkpoint { records.append(checkpoint.journalRecord(walBytes: walBytes)) }
+        if let ingest { records.append(ingest.journalRecord) }
         switch outcome {
         case .unavailable(.databaseMissing, let detail), .unavailable(.databaseEmpty, let detail):
             records.append(
@@ -163,6 +164,22 @@ extension PushRecord {
                 .failed
             }
         }
+    }
+}
+
+extension IngestReport {
+    fileprivate var journalRecord: JournalRecord {
+        var record = JournalRecord(
+            .ingest,
+            failure == nil ? .notice : .warning,
+            failure == nil
+                ? "the whole database was uploaded as the base of its lineage"
+                : "the whole database could not be uploaded"
+        )
+        record[.txid] = FieldValue(describing: txid)
+        record[.bytes] = FieldValue(bytes)
+        record[.detail] = failure.map { FieldValue($0) }
+        return record
     }
 }
 

@@ -1,5 +1,5 @@
+import DurableFiles
 import Glibc
-import Synchronization
 
 /// Who is connected, and for how long each has been at the head of its request.
 ///
@@ -15,7 +15,7 @@ final class ConnectionTable: Sendable {
         var bodySince: ContinuousClock.Instant?
     }
 
-    private let entries = Mutex<[ConnectionHandle: Entry]>([:])
+    private let entries = Lock<[ConnectionHandle: Entry]>([:])
 
     var count: Int { entries.withLock { $0.count } }
 

@@ -1,5 +1,5 @@
 package import Bucket
-import Synchronization
+import DurableFiles
 
 /// What a long answer is made of, handed from who has it to the connection that sends it.
 ///
@@ -34,7 +34,7 @@ package final class FrameQueue: Sendable {
         var onClose: (@Sendable () -> Void)?
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     package init() {}
 

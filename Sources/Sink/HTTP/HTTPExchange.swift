@@ -1,5 +1,5 @@
 import CMicroHTTPD
-import Synchronization
+import DurableFiles
 
 /// A connection of the library.
 // @unchecked because the pointer is only handed to the library's own functions, which may be
@@ -13,8 +13,8 @@ final class HTTPExchange: Sendable {
     /// The request target, as it came.
     let target: String
     let connection: ConnectionHandle
-    private let state = Mutex(ExchangeState())
-    private let flags = Mutex(Flags())
+    private let state = Lock(ExchangeState())
+    private let flags = Lock(Flags())
 
     private struct Flags {
         var lingers = false

@@ -1,6 +1,6 @@
 import CMicroHTTPD
+import DurableFiles
 import Glibc
-import Synchronization
 
 /// What the library's callbacks work with; lives longer than the daemon.
 final class HTTPServerCore: Sendable {
@@ -11,7 +11,7 @@ final class HTTPServerCore: Sendable {
     let sleepers: Sleepers
     let connections = ConnectionTable()
     let lingering = Lingering()
-    private let flight = Mutex(Flight())
+    private let flight = Lock(Flight())
 
     /// The requests at work.
     private struct Flight {

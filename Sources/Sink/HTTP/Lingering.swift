@@ -1,6 +1,6 @@
 import CMicroHTTPD
+import DurableFiles
 import Glibc
-import Synchronization
 
 /// Reads what a client still sends after it was refused, so that the refusal reaches it.
 ///
@@ -25,7 +25,7 @@ final class Lingering: Sendable {
         var isStopped = false
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
     /// Wakes the thread: the ends of a pipe, the reading one first.
     private let bell: (Int32, Int32)
 

@@ -1,4 +1,4 @@
-import Synchronization
+import DurableFiles
 
 /// The connections that wait for somebody of ours.
 ///
@@ -10,7 +10,7 @@ final class Sleepers: Sendable {
     }
 
     private let mhd: MicroHTTPD
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     init(_ mhd: MicroHTTPD) {
         self.mhd = mhd

@@ -2,7 +2,6 @@ import Bucket
 import DurableFiles
 import Replica
 import SQLiteBridge
-import Synchronization
 import Wire
 
 /// The databases of a sink that were asked for so far.
@@ -10,7 +9,7 @@ import Wire
 /// A thousand of them share a few threads.
 final class Catalog: Sendable {
     private let options: SinkOptions
-    private let databases = Mutex<[DatabaseName: SinkDatabase]>([:])
+    private let databases = Lock<[DatabaseName: SinkDatabase]>([:])
     private let threads: [SerialThreadExecutor]
     /// Mirrors block theirs on disk and checks, and no push may wait for that.
     private let mirrorThreads: [SerialThreadExecutor]

@@ -1,6 +1,5 @@
 import DurableFiles
 import Glibc
-import Synchronization
 import Wire
 
 /// What an upload resource says of itself.
@@ -27,7 +26,7 @@ final class UploadResource: Sendable {
 
     let id: UploadID
     let partPath: String
-    private let state: Mutex<State>
+    private let state: Lock<State>
 
     struct State: Sendable {
         var log: UploadLog
@@ -55,7 +54,7 @@ final class UploadResource: Sendable {
         self.id = id
         self.partPath = partPath
         let offset = log.offset
-        state = Mutex(State(log: log, written: offset, touchedAt: touchedAt))
+        state = Lock(State(log: log, written: offset, touchedAt: touchedAt))
     }
 
     /// The offset that an append will be taken at; ends whoever appends now.

@@ -1,5 +1,4 @@
 public import DurableFiles
-import Synchronization
 public import Wire
 
 /// The upload resources of one database, in `{data}/{name}/uploads`.
@@ -30,7 +29,7 @@ public final class UploadStore: Sendable {
     private let directory: String
     private let limits: Limits
     private let clock: @Sendable () -> Int64
-    private let resources: Mutex<[UploadID: UploadResource]>
+    private let resources: Lock<[UploadID: UploadResource]>
     /// Corpses that were found at the start.
     public let sweptAtStart: Int
 
@@ -70,7 +69,7 @@ public final class UploadStore: Sendable {
             swept += 1
         }
         sweptAtStart = swept
-        resources = Mutex(found)
+        resources = Lock(found)
     }
 
     /// The limits as a client reads them, for an upload that was just touched.
