@@ -26,7 +26,7 @@ final class HTTPExchange: Sendable {
         self.connection = connection
     }
 
-    func withState<R: Sendable>(_ body: (inout sending ExchangeState) -> sending R) -> R {
+    func withState<R: Sendable>(_ body: (inout ExchangeState) -> R) -> R {
         state.withLock(body)
     }
 
