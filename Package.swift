@@ -91,7 +91,9 @@ let package = Package(
             swiftSettings: strict,
             // A push of nothing takes some ten milliseconds; a quarter of that would go into
             // finding the runtime's libraries.
-            linkerSettings: [.unsafeFlags(["-static-stdlib"])]
+            linkerSettings: [
+                .unsafeFlags(["-static-stdlib"], .when(configuration: .release))
+            ]
         ),
 
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: strict),
