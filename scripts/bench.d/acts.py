@@ -263,7 +263,7 @@ def snapshot(sitting):
 
 def fleet(sitting):
     """Many devices that push a small delta each every half minute."""
-    side = sitting.other_side(TO_SINK)
+    side = sitting.other_side("fleet")
     os.makedirs(side.home)
     files = sinks.small_deltas(sitting, side, count=sitting.fleet_rounds + 2)
     sink = sinks.Sink(sitting.programs["dormouse"], os.path.join(side.home, "sink"))

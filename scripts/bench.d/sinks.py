@@ -147,7 +147,10 @@ class Follower:
         self.connection.set_busy_timeout(5_000)
 
     def newest(self):
-        return self.connection.execute("SELECT max(newest) FROM daily_summary").get
+        try:
+            return self.connection.execute("SELECT max(newest) FROM daily_summary").get
+        except apsw.SQLError:
+            return None  # a mirror that is still empty has no table
 
     def await_newest(self, value, patience=20):
         """Waits for it; the instant at which it was there."""
