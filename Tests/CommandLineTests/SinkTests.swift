@@ -53,6 +53,21 @@ struct SinkCommandTests {
         }
     }
 
+    @Test("a second sink of one directory is refused, and told which process has it")
+    func second() async throws {
+        try await withScratch { scratch in
+            let data = scratch.path("sink")
+            try await withSink(["--data", data]) { running, _ in
+                let outcome = try await dormouse(
+                    ["sink", "--data", data, "--listen", "127.0.0.1:0"]
+                )
+                #expect(outcome.status == 1)
+                #expect(outcome.stderr.contains("belongs to another sink"))
+                #expect(outcome.stderr.contains("process \(running.processID)"))
+            }
+        }
+    }
+
     @Test(
         "tells the service manager when it listens, when it stops, and when it reads tokens again"
     )

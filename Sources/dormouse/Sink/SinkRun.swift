@@ -1,5 +1,6 @@
 import CommandLineKit
 import Configuration
+import DurableFiles
 import Glibc
 import Lifecycle
 import SQLiteBridge
@@ -26,6 +27,7 @@ struct SinkRun {
         try SQLiteImages.requireOne()
         let events = try EventSource(database: nil, signals: [SIGTERM, SIGINT, SIGHUP])
         let tokens = try tokens()
+        let claim = try claimed(config.data)
         let server = try await SinkServer.start(
             try config.options(tokens, report: { [journal] in journal.write($0.journalRecord) })
         )
@@ -45,7 +47,18 @@ struct SinkRun {
         Notify.stopping("letting requests end")
         try await drain(server, events)
         journal.write(.sinkStop, .notice, "stopped")
+        _ = consume claim
         return .done
+    }
+
+    /// Two sinks on one directory would each take the other's files for corpses.
+    private func claimed(_ data: String) throws -> FileLock {
+        try DurableFiles.makeDirectories(data)
+        do {
+            return try FileLock(Path.join(data, ".lock"))
+        } catch let held as FileLock.Held {
+            throw CommandFailure("\(data) belongs to another sink: \(held)")
+        }
     }
 
     private func serve(
