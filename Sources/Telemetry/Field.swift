@@ -21,6 +21,9 @@ public enum Field: String, CaseIterable, Sendable {
     /// LTX files made and not yet accepted.
     case backlogFiles = "BACKLOG_FILES"
     case backlogBytes = "BACKLOG_BYTES"
+    /// LTX files that this push handed over to the transfer service.
+    case spooledFiles = "SPOOLED_FILES"
+    case spooledBytes = "SPOOLED_BYTES"
     /// Size of the WAL file.
     case walBytes = "WAL_BYTES"
     case snapshotReason = "SNAPSHOT_REASON"
@@ -34,7 +37,7 @@ public enum Field: String, CaseIterable, Sendable {
     case destination = "DESTINATION"
     /// Where a sink listens.
     case address = "ADDRESS"
-    /// The process whose lock keeps a live copy from following.
+    /// The process whose lock keeps a live copy from following, or an agent from uploading.
     case lockHolder = "LOCK_HOLDER"
     /// What showed that the WAL could be read on, or could not.
     case evidence = "EVIDENCE"

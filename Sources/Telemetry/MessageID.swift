@@ -65,6 +65,12 @@ public enum RecordKind: String, CaseIterable, Sendable {
     case disk
     /// A sink removed corpses.
     case sweep
+    /// Files were handed over to the transfer service.
+    case handover
+    /// What the transfer service left to read was compared with the bucket.
+    case receipt
+    /// The transfer service put a file into a bucket, or could not.
+    case upload
 
     public var messageID: MessageID {
         switch self {
@@ -90,6 +96,9 @@ public enum RecordKind: String, CaseIterable, Sendable {
         case .mirror: MessageID(0xcc76_129c_22db_aebd, 0xe9f8_6af4_52d0_5fb6)
         case .disk: MessageID(0x38c2_eb0e_e9e7_5480, 0xb415_8fbc_cda4_bb7b)
         case .sweep: MessageID(0xa897_9e40_0189_2b80, 0xc931_bd8f_5876_9f70)
+        case .handover: MessageID(0xdaa9_c9e5_37c1_6b7c, 0x7c2b_efc7_355e_e3b1)
+        case .receipt: MessageID(0x7c64_0ac0_a5eb_ec9c, 0xb539_c196_8bb0_23f7)
+        case .upload: MessageID(0xa4fc_71ca_cb7b_af3f, 0xecda_d471_5d0c_c484)
         }
     }
 }

@@ -14,8 +14,15 @@ struct AgentService {
     let streams: [StreamDefinition]
     let journal: Journal
     let replicator: Replicator
+    /// Starts the transfer service, where that is the agent's to do.
+    private let transfer: TransferChild?
 
-    init(_ config: AgentConfig, streams: [StreamDefinition]) throws {
+    /// - Parameters:
+    ///   - config: What to do.
+    ///   - path: The file it is from, for the transfer service.
+    ///   - streams: What to collect.
+    /// - Throws: `CommandFailure` for a token that cannot be used; `BucketError`.
+    init(_ config: AgentConfig, path: String?, streams: [StreamDefinition]) throws {
         self.config = config
         self.streams = streams
         journal = Journal(config.log).with([
@@ -38,9 +45,18 @@ struct AgentService {
             budget: config.backlog.budget,
             limit: config.backlog.limit
         )
+        options.spool = config.transfer.spool
+        transfer =
+            if config.transfer.start == .child, let spool = config.transfer.spool, let path {
+                TransferChild(spool: spool, config: path, journal: journal)
+            } else {
+                nil
+            }
         replicator = Replicator(
             database: config.database,
-            bucket: try config.destination.client(http: try config.http.bucketOptions()),
+            bucket: try config.destination.client(
+                http: try config.http.bucketOptions(spool: config.transfer.spool)
+            ),
             options: options
         )
     }
@@ -85,7 +101,8 @@ struct AgentService {
             journal: journal,
             interval: config.push.interval,
             pushOnStart: config.push.onStart,
-            statusFile: StatusFile(database: config.database)
+            statusFile: StatusFile(database: config.database),
+            onPush: { [transfer] _ in transfer?.startIfNeeded() }
         )
         try await loop.run(events)
 

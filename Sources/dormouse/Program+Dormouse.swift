@@ -22,6 +22,7 @@ extension Program {
             .replicate,
             .restore,
             .sink,
+            .transfer,
             .verify,
             .status,
         ],

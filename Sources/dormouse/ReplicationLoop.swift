@@ -65,7 +65,7 @@ struct ReplicationLoop {
     /// One push, recorded.
     @discardableResult
     func push() async -> PushRecord {
-        let record = await replicator.push()
+        let record = await replicator.push(handOver: false)
         for entry in record.journalRecords() { journal.write(entry) }
         statusFile.save(record)
         onPush(record)

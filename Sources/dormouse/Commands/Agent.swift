@@ -80,7 +80,8 @@ extension Command {
 
     private static let runAgent: Body = { arguments, console in
         let (config, streams) = try configuration(arguments)
-        return try await AgentService(config, streams: streams).run()
+        let path = arguments[configOption].map(Path.canonical)
+        return try await AgentService(config, path: path, streams: streams).run()
     }
 
     private static func configuration(
