@@ -16,6 +16,8 @@ public struct HeldLock: Hashable, Sendable, CustomStringConvertible {
     /// each descriptor of it.
     ///
     /// - Parameter directory: With symbolic links resolved, as the kernel names open files.
+    /// - Returns: Each once, in the order of their paths.
+    /// - Throws: `FileError` where there is no `/proc`.
     public static func all(in directory: String) throws(FileError) -> [HeldLock] {
         var locks: Set<HeldLock> = []
         for name in try DurableFiles.list("/proc/self/fd") {

@@ -57,9 +57,12 @@ public struct Watchdog: Hashable, Sendable {
         seen = seen.mapValues { Seen(steps: $0.steps, at: now) }
     }
 
+    /// Whether to tell the manager now.
+    ///
     /// - Parameters:
     ///   - readings: Every actor's.
     ///   - now: Now.
+    /// - Returns: To do so, to wait for its time, or who keeps it back.
     public mutating func judge(_ readings: [Progress.Reading], at now: Instant) -> Verdict {
         guard now >= lastPing + interval else { return .wait }
         var stuck: [Stuck] = []

@@ -1,6 +1,6 @@
 package import Bucket
-package import LTXCodec
 import DurableFiles
+package import LTXCodec
 package import SQLiteBridge
 
 #if canImport(Glibc)
