@@ -139,7 +139,7 @@ let package = Package(
             ["Replication", "Replica", "SQLiteBridge", "Bucket", "LTXCodec"]
         ),
         tests("ChaosTests", ["Chaos", "SQLiteBridge", "Bucket", "LTXCodec", "Replica"]),
-        tests("StoryTests", ["Chaos", "SQLiteBridge"]),
+        tests("StoryTests", ["Chaos", "Handover", "LTXCodec", "SQLiteBridge"]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -6,7 +6,7 @@ extension Schema {
     )
 
     private static let agentPaths = [
-        "database", "destination", "device",
+        "database", "destination", "device", "control",
         "http", "http.token-file", "http.token-credential", "http.ca-file",
         "http.client-certificate", "http.client-key", "http.connect-timeout",
         "http.idle-timeout", "http.request-timeout",
@@ -15,6 +15,8 @@ extension Schema {
         "backlog", "backlog.budget", "backlog.limit",
         "transfer", "transfer.spool", "transfer.start",
         "collector", "collector.flush-interval", "collector.speed",
+        "lifecycle", "lifecycle.background-budget", "lifecycle.extension", "lifecycle.extensions",
+        "lifecycle.shared-container",
         "streams", "streams.name", "streams.columns", "streams.columns.name",
         "streams.columns.type", "streams.source", "streams.source.kind", "streams.source.signal",
         "streams.source.seed", "streams.source.file", "streams.source.time-column",

@@ -23,6 +23,7 @@ public enum FaultPoint {
 
     /// Passes a step, or fails as the environment asks.
     public static func pass(_ operation: FileOperation, _ path: String) throws(FileError) {
+        Progress.current?.step()
         try observer?.pass(operation, path)
         guard let armed else { return }
         let step = passed.add(1, ordering: .relaxed).newValue

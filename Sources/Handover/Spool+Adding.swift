@@ -28,13 +28,13 @@ extension Spool {
         do throws(FileError) {
             try DurableFiles.link(source, to: target)
         } catch {
-            if error.isTaken {
-                // The key is its checksum: what stands there is this file, or was cut by a kill
-                // while it was copied, which cannot be as copies are renamed.
-                return
+            // Taken: the key is the checksum, so what stands there is this file; a kill came
+            // between it and its manifest.
+            if error.isLinkUnsupported {
+                try copy(source, to: target)
+            } else if !error.isTaken {
+                throw error
             }
-            guard error.isLinkUnsupported else { throw error }
-            try copy(source, to: target)
         }
         try DurableFiles.syncDirectory(of: target)
     }

@@ -17,6 +17,8 @@ public enum ReplicationError: Error, Equatable, Sendable, CustomStringConvertibl
     case spool(FileError)
     /// The same, and the place is lost: it must be found again by the bucket, but not now.
     case spoolInUse
+    /// The next file is a whole database, and those wait.
+    case postponed
 
     public var description: String {
         switch self {
@@ -32,6 +34,9 @@ public enum ReplicationError: Error, Equatable, Sendable, CustomStringConvertibl
             "nothing can be handed over to the transfer service: \(error)"
         case .spoolInUse:
             "the place in the WAL is lost and the transfer service is at work; it is tried again"
+        case .postponed:
+            "the whole database has to be shipped, which waits until neither low-power nor metered "
+                + "is set"
         }
     }
 }
@@ -53,6 +58,7 @@ extension Replicator {
         case ReplicationError.unsteady: return .retryable(.lockBusy, detail: detail)
         case ReplicationError.spool: return .retryable(.ioError, detail: detail)
         case ReplicationError.spoolInUse: return .retryable(.lockBusy, detail: detail)
+        case ReplicationError.postponed: return .unavailable(.postponed, detail: detail)
         case ReplicationError.conflict: return .unavailable(.lineageConflict, detail: detail)
         case ReplicationError.bucketKeepsChanging:
             return .retryable(.lineageConflict, detail: detail)

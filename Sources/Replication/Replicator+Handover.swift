@@ -169,21 +169,44 @@ extension Replicator {
     ) throws -> Bool {
         guard let spool = claim.spool else { return false }
         record.outcome = .inSync(verified: false)
+        return try progress.during("handing over") {
+            try add(session, &record, spool, maySend: claim.maySend)
+        }
+    }
+
+    private func add(
+        _ session: Session,
+        _ record: inout PushRecord,
+        _ spool: Spool,
+        maySend: Bool
+    ) throws -> Bool {
         do {
             for manifest in try manifests(session) {
                 guard try !spool.knows(manifest.key) else { continue }
-                try Task.checkCancellation()
                 let file = manifest.file
+                if postponesSnapshots, file.minTXID == TXID(1) { throw ReplicationError.postponed }
                 try spool.add(session.meta.path(level: file.level, name: file.name), manifest)
                 record.handover?.files += 1
                 record.handover?.bytes += file.sizeInBytes
             }
         } catch let error as FileError {
-            guard claim.maySend else { throw ReplicationError.spool(error) }
+            guard maySend else { throw ReplicationError.spool(error) }
             record.notes.append("nothing can be handed over, it is sent from here: \(error)")
             return false
         }
         return true
+    }
+
+    /// Hands over what a process at rest has converted last, without asking anybody.
+    ///
+    /// What is not possible so the next push does.
+    func handOverRest(_ session: Session) {
+        var record = PushRecord()
+        guard options.spool != nil, session.acknowledged(by: bucket) != nil else { return }
+        let claim = claimDestination(&record, handOver: true)
+        guard claim.handsOver else { return }
+        _ = try? handOver(session, &record, claim)
+        claim.release()
     }
 
     /// A manifest for each file of the backlog, in order.

@@ -1,8 +1,4 @@
-#if canImport(Glibc)
-import Glibc
-#else
-import Darwin
-#endif
+import DurableFiles
 
 /// What to do about a bucket whose history is not what it acknowledged.
 public enum ConflictPolicy: String, Sendable, CaseIterable {
@@ -24,13 +20,7 @@ public struct ReplicatorOptions: Sendable {
     /// The directory through which files are handed over to the transfer service; `nil`: none are.
     public var spool: String?
     /// The wall clock, milliseconds since 1970, for the timestamps of files.
-    public var now: @Sendable () -> Int64 = Self.wallClock
+    public var now: @Sendable () -> Int64 = WallClock.now
 
     public init() {}
-
-    public static let wallClock: @Sendable () -> Int64 = {
-        var time = timespec()
-        clock_gettime(CLOCK_REALTIME, &time)
-        return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
-    }
 }

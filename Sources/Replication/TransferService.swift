@@ -1,5 +1,5 @@
 public import Bucket
-import DurableFiles
+public import DurableFiles
 public import Handover
 import LTXCodec
 import SQLiteBridge
@@ -37,7 +37,7 @@ public actor TransferService {
         spool: Spool,
         bucket: any BucketClient,
         once: Bool = false,
-        now: @escaping @Sendable () -> Int64 = ReplicatorOptions.wallClock,
+        now: @escaping @Sendable () -> Int64 = WallClock.now,
         report: @escaping @Sendable (TransferEvent) -> Void
     ) {
         self.spool = spool

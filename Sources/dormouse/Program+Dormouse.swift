@@ -13,6 +13,7 @@ extension Program {
         commands: [
             .agent,
             .configCheck,
+            .ctl,
             .demo,
             .ltxInfo,
             .ltxPages,

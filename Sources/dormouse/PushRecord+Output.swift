@@ -94,7 +94,9 @@ extension PushRecord {
         switch outcome {
         case .pushed, .inSync: .info
         case .retryable: .warning
-        case .unavailable(.databaseEmpty, _), .unavailable(.databaseMissing, _): .notice
+        case .unavailable(.databaseEmpty, _), .unavailable(.databaseMissing, _),
+            .unavailable(.postponed, _):
+            .notice
         case .unavailable: .error
         }
     }
@@ -170,6 +172,7 @@ extension PushRecord {
                 .unauthorized, .readOnly, .notASink, .wrongProtocol:
                 .refused
             case .notConfigured: .usage
+            case .postponed: .tryAgain
             case .databaseMissing, .databaseEmpty, .notADatabase, .notWALMode, .databaseDenied,
                 .databaseCorrupt, .databaseClaimed:
                 .failed

@@ -51,6 +51,8 @@ struct AgentConfigTests {
         #expect(config.checkpoint.pin == .yield)
         #expect(config.backlog.budget == 8_000_000)
         #expect(config.backlog.limit == 3 << 30)
+        #expect(config.transfer.spool == "/s")
+        #expect(config.transfer.start == .child)
         #expect(config.collector.flushInterval == .milliseconds(500))
         #expect(config.collector.speed == 2.5)
         #expect(config.log.level == .debug)
@@ -127,6 +129,7 @@ let good = """
       pages: 250
       pin: yield
     backlog: { budget: 8MB, limit: 3GiB }
+    transfer: { spool: /s, start: child }
     collector:
       flush-interval: 500ms
       speed: 2.5

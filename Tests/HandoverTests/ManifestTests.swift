@@ -58,7 +58,7 @@ struct ManifestTests {
         }
     }
 
-    private static let texts: [(String, ([UInt8]) -> Bool)] = [
+    private static let texts: [(String, @Sendable ([UInt8]) -> Bool)] = [
         (Manifest.made(7).text, { (try? Manifest(parsing: $0)) != nil }),
         (
             Receipt(.made(7), at: 1, .stored(answer: "x")).text,

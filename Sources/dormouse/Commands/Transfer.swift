@@ -71,12 +71,9 @@ extension Command {
                 )
             }
             let journal = Journal(config.log).with([.database: FieldValue(config.database)])
-            let bucket = try config.destination.client(
-                http: try config.http.bucketOptions(spool: spool)
-            )
             return try await TransferRun(
                 spool: Spool(spool),
-                bucket: bucket,
+                bucket: try config.client(),
                 journal: journal,
                 budget: budget,
                 once: once
@@ -138,7 +135,7 @@ struct TransferRun {
         }()
         while true {
             switch try await events.next(changes: false, until: budget.map { start + $0 }) {
-            case .changed: continue
+            case .changed, .asked: continue
             case .interrupted: return try end(await working)
             case .deadline: stop("the budget is spent")
             case .signal: stop("a signal")
