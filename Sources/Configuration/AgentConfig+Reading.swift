@@ -201,14 +201,14 @@ struct AgentReader {
         var transfer = AgentConfig.Transfer()
         let spool = section.absolutePath("spool")
         transfer.spool = spool?.value
-        if let start = section.choice("start", AgentConfig.Transfer.Start.self) {
-            transfer.start = start
-        }
         if let spool, case .directory(let bucket)? = destination,
             spool.value == bucket || spool.value.hasPrefix(bucket + "/")
         {
             let why = "lies in \"destination\": what waits must not pass for what is stored"
             problems.add(why, key: section.key("spool"), line: spool.line)
+        }
+        if let start = section.choice("start", AgentConfig.Transfer.Start.self) {
+            transfer.start = start
         }
         if transfer.start == .child, !section.has("spool") {
             problems.add(

@@ -37,7 +37,11 @@ struct TransferAgentStories {
     func stopped() async throws {
         try await withTemporaryDirectory { directory in
             try await withSink(data: directory.appending(path: "sink")) { sink in
-                let scene = try TransferScene(directory.appending(path: "d"), url: sink.url())
+                let scene = try TransferScene(
+                    directory.appending(path: "d"),
+                    url: sink.url(),
+                    forAgent: true
+                )
                 try await withChild(try await inBackground(scene)) { agent in
                     let record = try #require(agent.records.last { $0.kind == "handover" })
                     #expect(record["reason"] == "asked")
@@ -80,7 +84,11 @@ struct TransferAgentStories {
     func dead() async throws {
         try await withTemporaryDirectory { directory in
             try await withSink(data: directory.appending(path: "sink")) { sink in
-                let scene = try TransferScene(directory.appending(path: "d"), url: sink.url())
+                let scene = try TransferScene(
+                    directory.appending(path: "d"),
+                    url: sink.url(),
+                    forAgent: true
+                )
                 try await withChild(try await inBackground(scene)) { try await $0.kill() }
                 let before = try head(sink)
                 #expect(try await scene.transfer().status == 0)
@@ -105,6 +113,27 @@ struct TransferAgentStories {
         }
     }
 
+    /// Makes a database of an agent that takes a while to upload; nothing gets through meanwhile.
+    private func makeLarge(_ scene: TransferScene, _ proxy: FaultProxy) async throws {
+        proxy.decide { _ in .refuse }
+        let agent = try Child(Dormouse.binary, ["agent", "--config", scene.config])
+        try await withChild(agent) { agent in
+            try await agent.wait { $0.isPush && $0["outcome"] == "retryable" }
+            agent.send(SIGKILL)
+            _ = try await agent.end()
+        }
+        let connection = try Connection(path: scene.device.database)
+        try connection.execute(
+            """
+            CREATE TABLE extra(v BLOB);
+            INSERT INTO extra WITH RECURSIVE n(i) AS (VALUES(1) UNION ALL SELECT i+1 FROM n)
+            SELECT randomblob(4000) FROM n LIMIT 3000
+            """
+        )
+        try connection.close()
+        proxy.decide { _ in .stall(afterBytes: 3 << 20) }
+    }
+
     @Test("an upload goes from agent to service and back, and no byte goes twice")
     func sharedUpload() async throws {
         try await withTemporaryDirectory { directory in
@@ -114,8 +143,12 @@ struct TransferAgentStories {
                 }
                 defer { proxy.stop() }
                 let url = "http://127.0.0.1:\(proxy.port)/db/health"
-                let scene = try TransferScene(directory.appending(path: "d"), url: url)
-                try scene.device.write(rows: 3000, bytes: 4000)
+                let scene = try TransferScene(
+                    directory.appending(path: "d"),
+                    url: url,
+                    forAgent: true
+                )
+                try await makeLarge(scene, proxy)
                 // The agent begins.
                 let agent = try Child(Dormouse.binary, ["agent", "--config", scene.config])
                 try await withChild(agent) { agent in
@@ -152,7 +185,11 @@ struct TransferAgentStories {
     func lockIsTaken() async throws {
         try await withTemporaryDirectory { directory in
             try await withSink(data: directory.appending(path: "sink")) { sink in
-                let scene = try TransferScene(directory.appending(path: "d"), url: sink.url())
+                let scene = try TransferScene(
+                    directory.appending(path: "d"),
+                    url: sink.url(),
+                    forAgent: true
+                )
                 let agent = try Child(Dormouse.binary, ["agent", "--config", scene.config])
                 try await withChild(agent) { agent in
                     try await agent.wait { $0.isPush && $0["outcome"] == "pushed" }
@@ -208,7 +245,11 @@ struct TransferAgentStories {
     func child() async throws {
         try await withTemporaryDirectory { directory in
             try await withSink(data: directory.appending(path: "sink")) { sink in
-                let scene = try TransferScene(directory.appending(path: "d"), url: sink.url())
+                let scene = try TransferScene(
+                    directory.appending(path: "d"),
+                    url: sink.url(),
+                    forAgent: true
+                )
                 let text = try String(contentsOfFile: scene.config, encoding: .utf8)
                     .replacing("spool }", with: "spool, start: child }")
                 try Data(text.utf8).write(to: URL(filePath: scene.config))

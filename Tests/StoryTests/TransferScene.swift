@@ -15,9 +15,10 @@ struct TransferScene {
     /// - Parameters:
     ///   - directory: Of the device.
     ///   - url: Of the bucket.
-    ///   - agent: Lines of the agent's configuration, for those who start one.
-    init(_ directory: URL, url: String, agent: String = "") throws {
-        device = try Device(directory)
+    ///   - forAgent: An agent makes the database.
+    /// - Throws: Foundation's errors, SQLite's.
+    init(_ directory: URL, url: String, forAgent: Bool = false) throws {
+        device = forAgent ? try Device(empty: directory) : try Device(directory)
         self.url = url
         let text = """
             database: \(device.database)
@@ -27,7 +28,6 @@ struct TransferScene {
             collector: { flush-interval: 200ms, speed: 10 }
             lifecycle: { background-budget: 10s }
             log: { level: debug, format: logfmt }
-            \(agent)
             """
         try Data(text.utf8).write(to: URL(filePath: config))
     }
