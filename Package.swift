@@ -113,7 +113,7 @@ let package = Package(
             "ReplicationTests",
             [
                 "Replication", "Replica", "SQLiteBridge", "SQLiteWAL", "LTXCodec", "Bucket",
-                "DurableFiles",
+                "Handover", "DurableFiles",
             ]
         ),
         tests("ReplicaTests", ["Replica", "Bucket", "LTXCodec", "SQLiteBridge", "DurableFiles"]),

@@ -72,6 +72,7 @@ public enum UnusableFacts: Error, Hashable, Sendable, CustomStringConvertible {
     case value(key: String, String)
     case tooLarge
     case notAFile
+    case denied
     /// It is one, but not of the name under which it stands.
     case otherName(String)
 
@@ -86,6 +87,7 @@ public enum UnusableFacts: Error, Hashable, Sendable, CustomStringConvertible {
         case .value(let key, let value): "\(key) cannot be \(value.prefix(60))"
         case .tooLarge: "it is far too large"
         case .notAFile: "it is no file"
+        case .denied: "it may not be read"
         case .otherName(let name): "it belongs under the name \(name)"
         }
     }

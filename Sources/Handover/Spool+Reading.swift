@@ -56,8 +56,9 @@ extension Spool {
             guard let read = try DurableFiles.read(path, limit: FactsText.limit) else { return nil }
             bytes = read
         } catch {
-            guard error.isTooLarge else { throw error }
-            return .failure(.tooLarge)
+            if error.isTooLarge { return .failure(.tooLarge) }
+            if error.isDenied { return .failure(.denied) }
+            throw error
         }
         do throws(UnusableFacts) {
             let manifest = try Manifest(parsing: bytes)

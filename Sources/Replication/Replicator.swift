@@ -180,8 +180,9 @@ public actor Replicator {
             try await run(&record, claim)
             if record.files > 0 {
                 record.outcome = .pushed
-            } else if case .inSync = record.outcome {
-                // As `run` found it.
+            } else if record.handover != nil, case .inSync(verified: false) = record.outcome {
+                // Nobody may have come for what was handed over.
+                tend(&record, claim)
             }
         } catch {
             record.outcome = Self.outcome(of: error)
@@ -192,11 +193,7 @@ public actor Replicator {
             if record.files > 0 { record.moved = true }
             // Whatever was known of the bucket is from before the failure.
             session?.isLineageChecked = false
-            tendBacklog(&record)
-            // Files that were given up hold their room until they are out of the spool, too.
-            if let session, !record.backlogEvents.isEmpty {
-                tidySpool(session, &record, claim, afterLook: false)
-            }
+            tend(&record, claim)
         }
         finish(&record)
         if claim.maySend { await ingestIfDue(&record) }
@@ -345,6 +342,14 @@ public actor Replicator {
         let opened = try Session(database: database, options: options, notes: &notes)
         session = opened
         return opened
+    }
+
+    /// Keeps what waits within its bounds, in the spool too.
+    private func tend(_ record: inout PushRecord, _ claim: DestinationClaim) {
+        tendBacklog(&record)
+        // Files that were given up hold their room until they are out of the spool.
+        guard let session, !record.backlogEvents.isEmpty else { return }
+        tidySpool(session, &record, claim, afterLook: false)
     }
 
     /// Keeps what waits for a bucket within its bounds; a full disk ends the wait.

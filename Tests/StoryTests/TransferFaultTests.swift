@@ -64,6 +64,25 @@ struct TransferFaultTests {
         }
     }
 
+    @Test("the same with a disk that fails or is full at that step", arguments: ["EIO", "ENOSPC"])
+    func failing(error: String) async throws {
+        // As many steps as the kills have found, and some more.
+        for step in stride(from: 1, to: 70, by: Self.isFull ? 1 : 6) {
+            try await withScene { scene, bucket in
+                _ = try await scene.handOver(fault: "\(step):\(error)")
+                try await expectRecovery(scene, bucket, "DORMOUSE_FAULT=\(step):\(error)")
+            }
+        }
+        for step in stride(from: 1, to: 30, by: Self.isFull ? 1 : 4) {
+            try await withScene { scene, bucket in
+                _ = try await scene.handOver()
+                let run = try await scene.transfer(fault: "\(step):\(error)")
+                #expect([0, 1, 75].contains(run.status), "\(step): \(run.status)")
+                try await expectRecovery(scene, bucket, "DORMOUSE_FAULT=\(step):\(error)")
+            }
+        }
+    }
+
     @Test("the push that hands over")
     func handingOver() async throws {
         let steps = try await everyStep(stride: Self.isFull ? 1 : 3) { scene, fault in
@@ -79,6 +98,41 @@ struct TransferFaultTests {
             return try await scene.transfer(fault: fault).status
         }
         #expect(steps > 10)
+    }
+
+    @Test("the transfer service before a sink")
+    func overHTTP() async throws {
+        try await withTemporaryDirectory { directory in
+            try await withSink(data: directory.appending(path: "sink")) { sink in
+                var step = 1
+                var status = 128 + SIGKILL
+                while status == 128 + SIGKILL {
+                    // A database of its own for each step.
+                    let name = "step\(step)"
+                    let comment: Comment = "DORMOUSE_FAULT=\(step):kill"
+                    let scene = try TransferScene(
+                        directory.appending(path: name),
+                        url: sink.url(name)
+                    )
+                    try scene.device.write(rows: 200)
+                    #expect(try await scene.device.push(to: scene.url).outcome == "pushed")
+                    // Large enough to be uploaded in parts.
+                    try scene.device.write(rows: 100, bytes: 4000)
+                    _ = try await scene.handOver()
+                    status = try await scene.transfer(fault: "\(step):kill").status
+                    try scene.device.write(rows: 2)
+                    let next = try await scene.handOver()
+                    #expect(next.kind != "snapshot", comment)
+                    #expect(try await scene.transfer().status == 0, comment)
+                    let last = try await scene.handOver()
+                    #expect(last.fields["remote_txid"] as? String == next.txid, comment)
+                    try scene.expectEmptySpool()
+                    try await scene.expectRestorable(sink.bucket(name), comment)
+                    step += Self.isFull ? 1 : 3
+                }
+                #expect(step > 10)
+            }
+        }
     }
 
     @Test("the push that reads the receipts")

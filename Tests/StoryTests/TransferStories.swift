@@ -189,6 +189,40 @@ struct TransferStories {
         }
     }
 
+    @Test("SIGTERM ends it at once, whatever it waits for", arguments: [true, false])
+    func terminated(waitsForLock: Bool) async throws {
+        try await withTemporaryDirectory { directory in
+            let scene = try TransferScene(
+                directory.appending(path: "d"),
+                url: "http://127.0.0.1:9/db/health"
+            )
+            let spool = Spool(scene.spool)
+            try spool.make()
+            // A manifest for a server that is not there.
+            try scene.device.write(rows: 3)
+            let bucket = directory.appending(path: "bucket").path
+            _ = try await scene.device.push(to: bucket, ["--spool", scene.spool])
+            let name = try #require(try scene.names("ready").first)
+            let path = "\(spool.readyPath)/\(name)"
+            var manifest = try Manifest(parsing: Array(Data(contentsOf: URL(filePath: path))))
+            manifest.destination = scene.url
+            try Data(manifest.text.utf8).write(to: URL(filePath: path))
+
+            let lock = waitsForLock ? try DestinationLock.wait(spool.lockPath(scene.url)) : nil
+            try await withChild(try scene.startTransfer()) { child in
+                try await child.wait {
+                    waitsForLock ? $0.kind == "waiting" : $0["reason"] == "network"
+                }
+                child.send(SIGTERM)
+                #expect(try await child.end() == 75)
+                #expect(child.records.last?.kind == "stop")
+            }
+            withExtendedLifetime(lock) {}
+            #expect(try scene.names("ready") == [name])
+            #expect(try await scene.transfer(["--once"]).status == 75)
+        }
+    }
+
     @Test("two services and a push at once: no file is on its way twice")
     func atOnce() async throws {
         try await withTemporaryDirectory { directory in

@@ -32,7 +32,12 @@ struct JobWorker: Sendable {
             if case .background = phase { try? await workload?.flush() }
             // There the transfer service uploads, where there is one.
             let handsOver = if case .background = phase { true } else { false }
-            return .pushed(await replicator.push(handOver: handsOver), start: start)
+            let record = await replicator.push(handOver: handsOver)
+            if case .terminating = phase, !record.outcome.isSuccess {
+                // What is owed at the end goes on its way without us.
+                try? await replicator.convert()
+            }
+            return .pushed(record, start: start)
         case .checkpoint:
             do {
                 return .checkpointed(.success(try await replicator.checkpoint()))
