@@ -13,6 +13,7 @@ struct Agent {
     ///   - destination: A bucket; a directory beside the database unless given.
     ///   - interval: Between pushes in the foreground.
     ///   - lifecycle: Lines of that section.
+    /// - Throws: An error of the file system.
     init(
         _ directory: URL,
         destination: String? = nil,
