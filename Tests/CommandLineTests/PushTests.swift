@@ -8,7 +8,8 @@ struct PushTests {
     /// The keys of docs/cli.md.
     static let keys: Set<String> = [
         "outcome", "reason", "detail", "sync_kind", "evidence", "txid", "remote_txid", "files",
-        "bytes", "pages", "backlog_files", "backlog_bytes", "wal_bytes", "database_bytes",
+        "bytes", "pages", "backlog_files", "backlog_bytes", "spooled_files", "spooled_bytes",
+        "wal_bytes", "database_bytes",
         "streak", "lineage", "lineage_finding", "checkpointed", "duration_usec", "notes",
         "ingest",
     ]

@@ -55,7 +55,9 @@ extension PushRecord {
         switch outcome {
         case .pushed: "pushed TXID \(txid.rawValue), \(HumanText.bytes(bytes))"
         case .inSync(verified: true): "in sync at TXID \(txid.rawValue)"
-        case .inSync(verified: false): "nothing to push, not verified"
+        case .inSync(verified: false):
+            handover.map { "handed over up to TXID \(txid.rawValue), \(HumanText.bytes($0.bytes))" }
+                ?? "nothing to push, not verified"
         case .retryable(let reason, _):
             "push failed (\(reason.rawValue), \(streak.count) in a row)"
         case .unavailable(let reason, _): "cannot push (\(reason.rawValue))"
