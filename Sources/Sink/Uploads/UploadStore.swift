@@ -139,7 +139,13 @@ public final class UploadStore: Sendable {
         _ make: (_ path: String) -> (any UploadFollower)?
     ) throws(UploadRefusal) {
         let resource = try resource(id)
-        if let follower = make(resource.partPath) { try resource.attach(follower) }
+        guard let follower = make(resource.partPath) else { return }
+        do throws(UploadRefusal) {
+            try resource.attach(follower)
+        } catch {
+            follower.cancel()
+            throw error
+        }
     }
 
     /// Who reads an upload while it arrives.
