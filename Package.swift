@@ -34,7 +34,10 @@ let package = Package(
     products: [
         .library(
             name: "Dormouse",
-            targets: ["LTXCodec", "SQLiteBridge", "SQLiteWAL", "Bucket", "Replication", "Replica"]
+            targets: [
+                "LTXCodec", "SQLiteBridge", "SQLiteWAL", "Bucket", "Handover", "Replication",
+                "Replica",
+            ]
         ),
         .executable(name: "dormouse", targets: ["dormouse"]),
     ],
@@ -59,12 +62,13 @@ let package = Package(
         library("Wire", ["LTXCodec"]),
         library("Transfer", ["CCurl", "DurableFiles", "Wire"]),
         library("Bucket", ["LTXCodec", "DurableFiles", "Wire", "Transfer"]),
+        library("Handover", ["LTXCodec", "DurableFiles", "Bucket"]),
         library("Replica", ["CZstd", "LTXCodec", "SQLiteBridge", "Bucket", "DurableFiles"]),
         library(
             "Replication",
             [
-                "LTXCodec", "SQLiteBridge", "SQLiteWAL", "Transfer", "Bucket", "Replica",
-                "DurableFiles",
+                "LTXCodec", "SQLiteBridge", "SQLiteWAL", "Transfer", "Bucket", "Handover",
+                "Replica", "DurableFiles",
             ]
         ),
         library(
@@ -83,8 +87,8 @@ let package = Package(
         .executableTarget(
             name: "dormouse",
             dependencies: [
-                "LTXCodec", "SQLiteBridge", "SQLiteWAL", "Transfer", "Bucket", "Replication",
-                "Replica", "Sink",
+                "LTXCodec", "SQLiteBridge", "SQLiteWAL", "Transfer", "Bucket", "Handover",
+                "Replication", "Replica", "Sink",
                 "Telemetry", "Lifecycle", "Collector", "Configuration", "CommandLineKit",
                 "DurableFiles", "Wire", "CLinux",
             ],
@@ -104,11 +108,12 @@ let package = Package(
         tests("WireTests", ["Wire", "LTXCodec"]),
         tests("TransferTests", ["Transfer", "Wire", "DurableFiles"]),
         tests("BucketTests", ["Bucket", "LTXCodec", "DurableFiles", "Transfer", "Wire"]),
+        tests("HandoverTests", ["Handover", "Bucket", "LTXCodec", "DurableFiles"]),
         tests(
             "ReplicationTests",
             [
                 "Replication", "Replica", "SQLiteBridge", "SQLiteWAL", "LTXCodec", "Bucket",
-                "DurableFiles",
+                "Handover", "DurableFiles",
             ]
         ),
         tests("ReplicaTests", ["Replica", "Bucket", "LTXCodec", "SQLiteBridge", "DurableFiles"]),
@@ -134,7 +139,7 @@ let package = Package(
             ["Replication", "Replica", "SQLiteBridge", "Bucket", "LTXCodec"]
         ),
         tests("ChaosTests", ["Chaos", "SQLiteBridge", "Bucket", "LTXCodec", "Replica"]),
-        tests("StoryTests", ["Chaos", "SQLiteBridge"]),
+        tests("StoryTests", ["Chaos", "Handover", "LTXCodec", "SQLiteBridge"]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -101,6 +101,10 @@ struct AgentReader {
             }
             finish(section)
         }
+        if var section = top.section("transfer") {
+            config.transfer = transfer(in: &section, destination: destination)
+            finish(section)
+        }
         if var section = top.section("collector") {
             let range: ClosedRange<Duration> = .milliseconds(100)...(.seconds(3_600))
             if let value = section.duration("flush-interval", in: range) {
@@ -188,6 +192,32 @@ struct AgentReader {
             http.requestTimeout = value
         }
         return http
+    }
+
+    private func transfer(
+        in section: inout Section,
+        destination: BucketAddress?
+    ) -> AgentConfig.Transfer {
+        var transfer = AgentConfig.Transfer()
+        let spool = section.absolutePath("spool")
+        transfer.spool = spool?.value
+        if let spool, case .directory(let bucket)? = destination,
+            spool.value == bucket || spool.value.hasPrefix(bucket + "/")
+        {
+            let why = "lies in \"destination\": what waits must not pass for what is stored"
+            problems.add(why, key: section.key("spool"), line: spool.line)
+        }
+        if let start = section.choice("start", AgentConfig.Transfer.Start.self) {
+            transfer.start = start
+        }
+        if transfer.start == .child, !section.has("spool") {
+            problems.add(
+                "needs \"spool\" beside it",
+                key: section.key("start"),
+                line: section.line(of: "start")
+            )
+        }
+        return transfer
     }
 
     private func lifecycle(in section: inout Section) -> AgentConfig.Lifecycle {

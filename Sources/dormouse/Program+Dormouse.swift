@@ -23,6 +23,7 @@ extension Program {
             .replicate,
             .restore,
             .sink,
+            .transfer,
             .verify,
             .status,
         ],

@@ -39,7 +39,7 @@ struct HelpTests {
         Verb("ltx pages", ["FILE", "--json"]),
         Verb("ltx verify", ["FILE", "--json"]),
         Verb("ltx cat", ["FILE", "-p, --page N"]),
-        Verb("push", ["DB", "--to URL", "--json"] + replication, [0, 1, 2, 3, 75]),
+        Verb("push", ["DB", "--to URL", "--json", "--spool DIR"] + replication, [0, 1, 2, 3, 75]),
         Verb("replicate", ["DB", "--to URL", "--interval TIME"] + replication),
         Verb(
             "restore",
@@ -57,6 +57,11 @@ struct HelpTests {
                 "--disk-reserve SIZE", "--freshness-query SQL", "--no-resume",
                 "--log-level LEVEL",
             ]
+        ),
+        Verb(
+            "transfer",
+            ["--config FILE", "--spool DIR", "--to URL", "--budget TIME", "--once"] + server,
+            [0, 1, 2, 3, 75]
         ),
         Verb("verify", ["DB", "URL", "--fast", "--json"] + server, [0, 1, 2, 3, 75]),
         Verb("status", ["DB|URL", "--json"] + server, [0, 1, 2, 3]),

@@ -23,6 +23,12 @@ struct Device {
         try connection.close()
     }
 
+    /// A device on which an agent makes the database.
+    init(empty directory: URL) throws {
+        self.directory = directory
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    }
+
     /// A copy of a device, its state included: two of one disk image.
     init(copying other: Device, to directory: URL) throws {
         self.init(directory, database: directory.appending(path: "health.db").path)
