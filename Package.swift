@@ -77,7 +77,13 @@ let package = Package(
         library("Telemetry", ["CSystemd"]),
         library("Lifecycle", ["CLinux", "SQLiteBridge", "DurableFiles"]),
         library("Collector", ["SQLiteBridge", "DurableFiles"]),
-        library("Chaos", ["DurableFiles"]),
+        library(
+            "Chaos",
+            [
+                "LTXCodec", "SQLiteBridge", "Wire", "Bucket", "Replica", "Replication",
+                "Configuration", "CommandLineKit", "DurableFiles",
+            ]
+        ),
         library("Configuration", ["CYAML", "Bucket", "DurableFiles", "Wire"]),
         library("CommandLineKit", ["Configuration", "Bucket", "CLinux"]),
         .executableTarget(
@@ -85,7 +91,7 @@ let package = Package(
             dependencies: [
                 "LTXCodec", "SQLiteBridge", "SQLiteWAL", "Transfer", "Bucket", "Replication",
                 "Replica", "Sink",
-                "Telemetry", "Lifecycle", "Collector", "Configuration", "CommandLineKit",
+                "Telemetry", "Lifecycle", "Collector", "Configuration", "CommandLineKit", "Chaos",
                 "DurableFiles", "Wire", "CLinux",
             ],
             swiftSettings: strict,
@@ -133,7 +139,13 @@ let package = Package(
             "InteropTests",
             ["Replication", "Replica", "SQLiteBridge", "Bucket", "LTXCodec"]
         ),
-        tests("ChaosTests", ["Chaos", "SQLiteBridge", "Bucket", "LTXCodec", "Replica"]),
+        tests(
+            "ChaosTests",
+            [
+                "Chaos", "Configuration", "SQLiteBridge", "Bucket", "LTXCodec", "Replica", "Wire",
+                "DurableFiles",
+            ]
+        ),
         tests("StoryTests", ["Chaos", "SQLiteBridge"]),
     ],
     swiftLanguageModes: [.v6]
