@@ -28,6 +28,10 @@ public struct HTTPBucket: LiveBucket {
         client = HTTPClient(options.http)
     }
 
+    public func dropConnections() {
+        client.disconnect()
+    }
+
     nonisolated(nonsending) public func list(level: Int) async throws -> [BucketFile] {
         try await list(level: level, from: .zero)
     }

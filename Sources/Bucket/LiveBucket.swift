@@ -44,6 +44,11 @@ public protocol LiveBucket: BucketClient {
         timestamp: Int64,
         facts: WriteFacts
     ) async throws
+
+    /// Begins new connections with the next request: after a suspension the open ones are dead.
+    ///
+    /// Requests that are still going on end as cancelled.
+    func dropConnections()
 }
 
 /// What a live bucket says of itself.

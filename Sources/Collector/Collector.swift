@@ -1,3 +1,4 @@
+public import DurableFiles
 public import SQLiteBridge
 
 /// Takes samples from the configured sources and writes them, flush by flush, in one transaction.
@@ -48,6 +49,9 @@ public actor Collector {
     nonisolated public var unownedExecutor: UnownedSerialExecutor {
         executor.asUnownedSerialExecutor()
     }
+
+    /// What the collector is doing, for a watchdog.
+    nonisolated public let progress = Progress("collector")
 
     private let options: Options
     private var store: SampleStore?
@@ -185,7 +189,9 @@ public actor Collector {
         guard let store else { throw CollectorError.closed }
         guard buffer.count > 0 else { return FlushReport() }
         let start = ContinuousClock.now
-        let written = try store.write(buffer, origins: sources.map(\.origin))
+        let written = try progress.during("flushing") {
+            try store.write(buffer, origins: sources.map(\.origin))
+        }
         buffer.removeAll()
         return FlushReport(
             offered: written.offered,

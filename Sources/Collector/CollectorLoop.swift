@@ -6,7 +6,18 @@ public struct CollectorLoop<C: Clock>: Sendable where C.Duration == Duration {
     private let collector: Collector
     private let clock: C
     private let flushEvery: Duration
+    private let oversleep: Duration?
     private let onEvent: @Sendable (CollectorEvent) async -> Void
+
+    /// How a loop ended.
+    public enum End: Hashable, Sendable {
+        /// Every source has ended.
+        case exhausted
+        case cancelled
+        /// The process did not run for that long; sources that count from when they were opened
+        /// have to be opened again.
+        case overslept(Duration)
+    }
 
     /// Sets a collector going on a clock.
     ///
@@ -14,29 +25,41 @@ public struct CollectorLoop<C: Clock>: Sendable where C.Duration == Duration {
     ///   - collector: Just opened: what is due is counted from the start of `run`.
     ///   - clock: What is waited on.
     ///   - flushEvery: The longest that a row is buffered while the database can be written.
+    ///   - oversleep: How late a wait may end before it counts as a suspension, which ends the
+    ///     loop; `nil` takes what came due meanwhile, however much it is.
     ///   - onEvent: Called in order; the loop waits for it.
     public init(
         collector: Collector,
         clock: C,
         flushEvery: Duration = .seconds(30),
+        oversleep: Duration? = nil,
         onEvent: @escaping @Sendable (CollectorEvent) async -> Void = { _ in }
     ) {
         self.collector = collector
         self.clock = clock
         self.flushEvery = flushEvery
+        self.oversleep = oversleep
         self.onEvent = onEvent
     }
 
-    /// Collects until every source has ended, or until it is cancelled.
+    /// Collects until every source has ended, until it is cancelled, or until it overslept.
     ///
-    /// Both are a normal end, after a last flush.
+    /// Each is a normal end, after a last flush.
     ///
-    /// - Throws: What the last flush met after a cancellation; its rows are not durable.
-    public func run() async throws {
+    /// - Returns: Which.
+    /// - Throws: What the last flush met; its rows are not durable.
+    @discardableResult
+    public func run() async throws -> End {
         let start = clock.now
         var schedule = FlushSchedule(interval: flushEvery)
         var wasFull = false
+        var expected = start
         while !Task.isCancelled {
+            let now = clock.now
+            if let oversleep, expected.duration(to: now) > oversleep {
+                try await flushLast()
+                return .overslept(expected.duration(to: now))
+            }
             let report = await collector.pull(upTo: start.duration(to: clock.now))
             await tell(report)
             if report.isFull != wasFull {
@@ -44,11 +67,13 @@ public struct CollectorLoop<C: Clock>: Sendable where C.Duration == Duration {
                 if wasFull { await onEvent(.bufferFull(rows: report.bufferedRows)) }
             }
             switch schedule.next(at: start.duration(to: clock.now), report) {
-            case .stop: return
-            case .pull: continue
+            case .stop: return .exhausted
+            case .pull: break
             case .wait(let due):
                 // Cancellation ends the wait, and the condition above ends the loop.
-                try? await clock.sleep(until: start.advanced(by: due), tolerance: nil)
+                expected = start.advanced(by: due)
+                try? await clock.sleep(until: expected, tolerance: nil)
+                continue
             case .flush:
                 do {
                     let flushed = try await collector.flush()
@@ -60,7 +85,13 @@ public struct CollectorLoop<C: Clock>: Sendable where C.Duration == Duration {
                     await onEvent(.flushFailed(error, bufferedRows: report.bufferedRows))
                 }
             }
+            expected = clock.now
         }
+        try await flushLast()
+        return .cancelled
+    }
+
+    private func flushLast() async throws {
         let last = try await collector.flush()
         if last.offered > 0 { await onEvent(.flushed(last)) }
     }

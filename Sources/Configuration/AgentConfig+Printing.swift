@@ -28,7 +28,7 @@ extension AgentConfig {
             .init("database", .text(database)),
             .init("destination", .text(destination.description)),
             .init("device", .text(device)),
-        ] + httpSettings + [
+        ] + (control.map { [.init("control", .text($0))] } ?? []) + httpSettings + [
             .init(
                 "push",
                 .group([
@@ -56,6 +56,18 @@ extension AgentConfig {
                 .group([
                     .init("flush-interval", .text(DurationText.text(collector.flushInterval))),
                     .init("speed", .number(collector.speed)),
+                ])
+            ),
+            .init(
+                "lifecycle",
+                .group([
+                    .init(
+                        "background-budget",
+                        .text(DurationText.text(lifecycle.backgroundBudget))
+                    ),
+                    .init("extension", .text(DurationText.text(lifecycle.extensionTime))),
+                    .init("extensions", .integer(lifecycle.extensions)),
+                    .init("shared-container", .flag(lifecycle.sharedContainer)),
                 ])
             ),
             .init("streams", .list(streams.map(\.settings))),

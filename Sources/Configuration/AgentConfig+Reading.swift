@@ -96,6 +96,7 @@ struct AgentReader {
             destination: destination ?? .directory("")
         )
         if let device = device(in: &top) { config.device = device }
+        if let path = top.absolutePath("control") { config.control = path.value }
         if var section = top.section("http") {
             config.http = http(in: &section)
             finish(section)
@@ -138,6 +139,10 @@ struct AgentReader {
                 config.collector.flushInterval = value
             }
             if let value = section.speed("speed") { config.collector.speed = value }
+            finish(section)
+        }
+        if var section = top.section("lifecycle") {
+            config.lifecycle = lifecycle(in: &section)
             finish(section)
         }
         if let node = top.node("streams") {
@@ -215,6 +220,22 @@ struct AgentReader {
             http.requestTimeout = value
         }
         return http
+    }
+
+    private func lifecycle(in section: inout Section) -> AgentConfig.Lifecycle {
+        var lifecycle = AgentConfig.Lifecycle()
+        let hour: Duration = .seconds(3_600)
+        if let value = section.duration("background-budget", in: .milliseconds(100)...hour) {
+            lifecycle.backgroundBudget = value
+        }
+        if let value = section.duration("extension", in: .zero...hour) {
+            lifecycle.extensionTime = value
+        }
+        if let value = section.integer("extensions", in: 0...1_000) {
+            lifecycle.extensions = value
+        }
+        if let value = section.flag("shared-container") { lifecycle.sharedContainer = value }
+        return lifecycle
     }
 
     private func device(in top: inout Section) -> String? {

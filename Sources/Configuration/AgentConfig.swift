@@ -15,6 +15,9 @@ public struct AgentConfig: Hashable, Sendable {
     public var collector = Collector()
     public var streams = Stream.defaults
     public var log = Log()
+    /// The control socket, by its absolute path; `nil` for the usual place.
+    public var control: String?
+    public var lifecycle = Lifecycle()
 
     public init(database: String, destination: BucketAddress) {
         self.database = database
@@ -197,6 +200,18 @@ public struct AgentConfig: Hashable, Sendable {
         public init(of bank: Bank) {
             self.bank = bank
         }
+    }
+
+    /// What a phone's system would grant and demand.
+    public struct Lifecycle: Hashable, Sendable {
+        /// What background grants, and each resume in it.
+        public var backgroundBudget: Duration = .seconds(30)
+        /// What one granted extension adds; zero refuses them.
+        public var extensionTime: Duration = .zero
+        /// How many are granted in one background.
+        public var extensions = 0
+        /// The database lies where a suspended process must not hold a lock.
+        public var sharedContainer = false
     }
 
     public struct Log: Hashable, Sendable {

@@ -6,7 +6,7 @@ extension Schema {
     )
 
     private static let agentPaths = [
-        "database", "destination", "device",
+        "database", "destination", "device", "control",
         "http", "http.token-file", "http.token-credential", "http.ca-file",
         "http.client-certificate", "http.client-key", "http.connect-timeout",
         "http.idle-timeout", "http.request-timeout",
@@ -14,6 +14,8 @@ extension Schema {
         "checkpoint", "checkpoint.pages", "checkpoint.pin",
         "backlog", "backlog.budget", "backlog.limit",
         "collector", "collector.flush-interval", "collector.speed",
+        "lifecycle", "lifecycle.background-budget", "lifecycle.extension", "lifecycle.extensions",
+        "lifecycle.shared-container",
         "streams", "streams.name", "streams.columns", "streams.columns.name",
         "streams.columns.type", "streams.source", "streams.source.kind", "streams.source.signal",
         "streams.source.seed", "streams.source.file", "streams.source.time-column",

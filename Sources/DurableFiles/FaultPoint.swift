@@ -25,6 +25,7 @@ public enum FaultPoint {
 
     /// Passes a step, or fails as the environment asks.
     public static func pass(_ operation: FileOperation, _ path: String) throws(FileError) {
+        Progress.current?.step()
         try observer?.pass(operation, path)
         if let slowFile { delay(slowFile) }
         guard let armed else { return }

@@ -46,6 +46,7 @@ public struct FileDescriptor: ~Copyable, Sendable {
         at offset: Int64,
         into buffer: UnsafeMutableRawBufferPointer
     ) throws(FileError) -> Int {
+        Progress.current?.step()
         var done = 0
         while done < buffer.count {
             let count = pread(

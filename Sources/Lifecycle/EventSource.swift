@@ -2,7 +2,7 @@ public import DurableFiles
 import Glibc
 import SQLiteBridge
 
-/// Waits for what wakes a replicator: a change of its WAL, a signal, or a deadline.
+/// Waits for what wakes a replicator: a change of its WAL, a signal, a request, or a deadline.
 ///
 /// Nothing is polled: an idle database costs no wake-up. It has a thread of its own, because
 /// waiting blocks.
@@ -16,6 +16,8 @@ public actor EventSource {
         case deadline
         /// Somebody called `interrupt`.
         case interrupted
+        /// A line came over the control socket; whoever sent it waits for `answer`.
+        case asked(String, by: UInt64)
     }
 
     private let executor = SerialThreadExecutor()
@@ -25,6 +27,7 @@ public actor EventSource {
 
     private let signals: SignalPipe?
     private let watch: DatabaseWatch?
+    private var control: ControlSocket?
     private var hasChanged = false
 
     /// Watches a database and signals; either may be left out.
@@ -36,6 +39,23 @@ public actor EventSource {
     public init(database: String?, signals: [Int32] = []) throws(FileError) {
         self.signals = signals.isEmpty ? nil : try SignalPipe.catching(signals)
         watch = if let database { try DatabaseWatch(database) } else { nil }
+    }
+
+    /// Takes requests at a Unix socket from now on.
+    ///
+    /// - Throws: `ControlSocketTaken`, `FileError`.
+    public func listen(at path: String) throws {
+        control = try ControlSocket(path: path)
+    }
+
+    /// Answers a request with a line.
+    public func answer(_ peer: UInt64, _ line: String) {
+        control?.answer(peer, line)
+    }
+
+    /// Takes no more requests; who still waits for an answer gets none.
+    public func stopListening() {
+        control = nil
     }
 
     /// Forgets the changes up to now.
@@ -57,7 +77,7 @@ public actor EventSource {
 
     /// The next event.
     ///
-    /// Signals come first. Changes that are not asked for wait: with `changes` false the thread is
+    /// Signals come first, then requests. Changes that are not asked for wait: with `changes` false the thread is
     /// not woken for them, however busy the writer is.
     ///
     /// - Parameters:
@@ -73,6 +93,7 @@ public actor EventSource {
             if let signal = try signals?.read() {
                 return signal == SignalPipe.interruption ? .interrupted : .signal(signal)
             }
+            if let (peer, line) = control?.next() { return .asked(line, by: peer) }
             if changes, let watch {
                 if try watch.drain() { hasChanged = true }
                 if hasChanged {
@@ -92,6 +113,7 @@ public actor EventSource {
             if let signals {
                 polled.append(pollfd(fd: signals.raw, events: Int16(POLLIN), revents: 0))
             }
+            if let control { polled += control.polled }
             if changes, let watch {
                 polled.append(pollfd(fd: watch.raw, events: Int16(POLLIN), revents: 0))
             }

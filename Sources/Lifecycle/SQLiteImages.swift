@@ -1,6 +1,3 @@
-import DurableFiles
-import Glibc
-
 /// The SQLite libraries that are mapped into this process.
 ///
 /// Two copies keep separate lock tables for the same files and silently drop each other's POSIX
@@ -19,8 +16,8 @@ public enum SQLiteImages {
 
     /// Refuses a process with several; where there is no `/proc` nothing can be said.
     public static func requireOne() throws {
-        guard let bytes = readMaps() else { return }
-        let paths = self.paths(inMaps: String(decoding: bytes, as: UTF8.self))
+        guard let maps = ProcFile.text("/proc/self/maps") else { return }
+        let paths = self.paths(inMaps: maps)
         guard paths.count <= 1 else { throw Several(paths: paths) }
     }
 
@@ -38,18 +35,5 @@ public enum SQLiteImages {
             }
         }
         return paths.sorted()
-    }
-
-    /// The file has no size, so it is read to its end.
-    private static func readMaps() -> [UInt8]? {
-        guard let file = try? FileDescriptor(reading: "/proc/self/maps") else { return nil }
-        var bytes: [UInt8] = []
-        var chunk = [UInt8](repeating: 0, count: 64 << 10)
-        while true {
-            let count = read(file.raw, &chunk, chunk.count)
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { return bytes }
-            bytes += chunk[..<count]
-        }
     }
 }

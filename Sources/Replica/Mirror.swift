@@ -1,4 +1,5 @@
 package import Bucket
+import DurableFiles
 package import LTXCodec
 package import SQLiteBridge
 
@@ -43,7 +44,7 @@ package actor Mirror {
         /// Bytes of files that go into one apply at most, if it is more than one.
         package var bytesPerApply: Int64 = 32 << 20
         /// The wall clock, milliseconds since 1970.
-        package var now: @Sendable () -> Int64 = Mirror.wallClock
+        package var now: @Sendable () -> Int64 = WallClock.now
 
         package init() {}
     }
@@ -273,11 +274,5 @@ package actor Mirror {
                     actual: record.checksum
                 ) : nil
         }
-    }
-
-    private static let wallClock: @Sendable () -> Int64 = {
-        var time = timespec()
-        clock_gettime(CLOCK_REALTIME, &time)
-        return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
     }
 }

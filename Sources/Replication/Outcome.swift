@@ -74,6 +74,8 @@ public enum RetryReason: String, Sendable, CaseIterable {
     /// Somebody else wrote to the bucket meanwhile; the next push begins with its lineage.
     case lineageConflict = "lineage-conflict"
     case cancelled
+    /// The time that the process was granted is over; an upload goes on in the next window.
+    case windowExpired = "window-expired"
 }
 
 /// What a person must change.
@@ -106,4 +108,7 @@ public enum UnavailableReason: String, Sendable, CaseIterable {
     case wrongProtocol = "wrong-protocol"
     /// The bucket's history is not this database's, and the configuration says to stop then.
     case lineageConflict = "lineage-conflict"
+    /// Somebody said that whole databases shall wait (low power, a metered network), and one has
+    /// to be shipped.
+    case postponed
 }

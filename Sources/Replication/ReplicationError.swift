@@ -13,6 +13,8 @@ public enum ReplicationError: Error, Equatable, Sendable, CustomStringConvertibl
     case bucketKeepsChanging
     /// The bucket's history is not ours and the configuration says to stop then.
     case conflict(LineageFinding, bucket: String)
+    /// The next file is a whole database, and those wait.
+    case postponed
 
     public var description: String {
         switch self {
@@ -24,6 +26,9 @@ public enum ReplicationError: Error, Equatable, Sendable, CustomStringConvertibl
             "\(bucket): the bucket is not as it was left (\(finding.rawValue)) and on-conflict is "
                 + "stop; nothing was changed. Look with `dormouse status`, then set on-conflict: "
                 + "rebase to go on from what it holds, or name an empty bucket"
+        case .postponed:
+            "the whole database has to be shipped, which waits until neither low-power nor metered "
+                + "is set"
         }
     }
 }
@@ -43,6 +48,7 @@ extension Replicator {
             return .retryable(.ioError, detail: detail)
         case is CancellationError: return .retryable(.cancelled, detail: "cancelled")
         case ReplicationError.unsteady: return .retryable(.lockBusy, detail: detail)
+        case ReplicationError.postponed: return .unavailable(.postponed, detail: detail)
         case ReplicationError.conflict: return .unavailable(.lineageConflict, detail: detail)
         case ReplicationError.bucketKeepsChanging:
             return .retryable(.lineageConflict, detail: detail)

@@ -17,7 +17,8 @@ extension Replicator {
     /// stays as it is, since only a push can show that pushes work.
     func ingestIfDue(_ record: inout PushRecord) async {
         guard let session, let live, case .retryable(let reason, _) = record.outcome,
-            reason.isOfTransfer, session.state.streak.opensIngest(lastPushMoved: record.moved)
+            reason.isOfTransfer, !postponesSnapshots,
+            session.state.streak.opensIngest(lastPushMoved: record.moved)
         else { return }
         do {
             // Who cannot be reached costs no copy, and a conflict is not healed by one.
@@ -134,7 +135,11 @@ extension Replicator {
     /// checkpointed and no second copy needs room.
     private func stage(_ session: Session) throws -> StagedImage {
         try removeStaged(session)
-        return try session.custody.whileReading {
+        return try progress.during("staging the database") { try stageInPlace(session) }
+    }
+
+    private func stageInPlace(_ session: Session) throws -> StagedImage {
+        try session.custody.whileReading {
             for _ in 0..<10 {
                 _ = try sync(session)
                 let source: SourcePages
@@ -195,7 +200,7 @@ extension RetryReason {
         switch self {
         case .network, .timeout, .shortBody, .serverError: true
         case .lockBusy, .deviceFull, .bucketFull, .ioError, .throttled, .lineageConflict,
-            .cancelled:
+            .cancelled, .windowExpired:
             false
         }
     }

@@ -104,6 +104,7 @@ extension Replicator {
             } else {
                 session.pending = .snapshot(.noLedger)
             }
+            if isSnapshotPostponed(session) { throw ReplicationError.postponed }
             record.syncs.append(try sync(session))
         }
     }
@@ -316,6 +317,7 @@ extension Replicator {
         for file in try session.backlog(for: bucket) {
             needed.append(file)
             try Task.checkCancellation()
+            if postponesSnapshots, file.minTXID == TXID(1) { throw ReplicationError.postponed }
             let path = session.meta.path(level: file.level, name: file.name)
             let facts = try session.meta.inspect(file)
             let lineage = session.lineage(for: bucket)
@@ -329,7 +331,9 @@ extension Replicator {
                 try await keepingUp { try await live.put(path, as: file, facts: facts) }
                 session.takesOver = false
             } else {
-                try await bucket.put(path, as: file)
+                try await progress.during("copying \(file.name) into the bucket") {
+                    try await bucket.put(path, as: file)
+                }
             }
             session.state.acknowledged[bucket.address.description] = .init(
                 txid: file.maxTXID,

@@ -7,6 +7,10 @@ import SQLiteWAL
 extension Replicator {
     /// One sync of an open session.
     func sync(_ session: Session) throws -> SyncReport {
+        try progress.during("converting the WAL") { try syncInPlace(session) }
+    }
+
+    private func syncInPlace(_ session: Session) throws -> SyncReport {
         try session.custody.whileReading {
             // A restart under our eyes makes what was read worthless, and the next look finds a
             // new generation. With a pin it cannot happen; without, hardly twice.

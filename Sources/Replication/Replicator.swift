@@ -1,5 +1,5 @@
 public import Bucket
-import DurableFiles
+public import DurableFiles
 import LTXCodec
 import SQLiteBridge
 import SQLiteWAL
@@ -21,10 +21,14 @@ public actor Replicator {
     }
 
     public nonisolated let database: String
-    public nonisolated let bucket: any BucketClient
-    public nonisolated let options: ReplicatorOptions
+    public private(set) var bucket: any BucketClient
+    public private(set) var options: ReplicatorOptions
+    /// What the replicator is doing, for a watchdog.
+    public nonisolated let progress = Progress("replicator")
 
     var session: Session?
+    /// See `postponeSnapshots`.
+    var postponesSnapshots = false
     private var pushes: UInt64 = 0
     private let clock = ContinuousClock()
 
@@ -46,7 +50,30 @@ public actor Replicator {
     /// - Throws: `DatabaseFault`, `FileLock.Held`, `SQLiteError`, `FileError`.
     public func start() throws {
         var notes: [String] = []
-        _ = try open(&notes)
+        try progress.during("taking custody") { _ = try open(&notes) }
+    }
+
+    /// Goes on with other options, and the same bucket reached in another way.
+    ///
+    /// Waits for the end of a push. Another pin takes a close and a new start, with the evidence
+    /// that goes with it.
+    ///
+    /// - Throws: What `start` throws.
+    public func reconfigure(_ options: ReplicatorOptions, bucket: any BucketClient) async throws {
+        await beginAlone()
+        defer { endAlone() }
+        precondition(bucket.address == self.bucket.address, "another bucket takes another start")
+        self.bucket = bucket
+        let reopens = session != nil && options.pin != self.options.pin
+        self.options = options
+        if reopens { letGo() }
+        session?.policy = CheckpointPolicy(threshold: options.checkpointFrames)
+        if reopens { try start() }
+    }
+
+    /// Whether whole databases wait for a better time, as on a metered network; deltas never do.
+    public func postponeSnapshots(_ postpones: Bool) {
+        postponesSnapshots = postpones
     }
 
     /// Lets everything go; the WAL stays as it is.
@@ -72,9 +99,22 @@ public actor Replicator {
         session?.custody.files.otherOpener()
     }
 
-    /// Takes note that the process was suspended: meanwhile anybody may have written to the bucket.
-    public func resumed() {
-        session?.isLineageChecked = false
+    /// Takes note that the process was suspended: meanwhile anybody may have written to the bucket,
+    /// and connections that were open lead nowhere.
+    ///
+    /// A database that was replaced or deleted meanwhile is let go; the next call opens what is
+    /// there.
+    ///
+    /// - Throws: What `start` throws.
+    public func resumed() async throws {
+        await beginAlone()
+        defer { endAlone() }
+        live?.dropConnections()
+        try progress.during("verifying custody") {
+            guard let session else { return }
+            session.isLineageChecked = false
+            if try !session.custody.isInPlace() { letGo() }
+        }
     }
 
     /// Turns what is new into a local file.
@@ -85,12 +125,25 @@ public actor Replicator {
         return try syncAlone(open(&notes))
     }
 
+    /// Turns what is new into a local file where that takes no more than reading on.
+    ///
+    /// What a push would have to find out from the bucket first is left to it.
+    ///
+    /// - Throws: What `outcome(of:)` knows to name.
+    public func convert() throws {
+        var notes: [String] = []
+        let session = try open(&notes)
+        guard !needsNothingOfWAL(session), !session.needsSnapshot else { return }
+        do { _ = try sync(session) } catch is NeedsLedger {}
+    }
+
     /// Without a bucket to ask, a place and a ledger that are both lost leave only a snapshot.
     private func syncAlone(_ session: Session) throws -> SyncReport {
         do {
             return try sync(session)
         } catch is NeedsLedger {
             session.pending = .snapshot(.noLedger)
+            if isSnapshotPostponed(session) { throw ReplicationError.postponed }
             return try sync(session)
         }
     }
@@ -102,7 +155,7 @@ public actor Replicator {
         var notes: [String] = []
         var syncs: [SyncReport] = []
         let session = try open(&notes)
-        _ = try syncAlone(session)
+        if !needsNothingOfWAL(session) { _ = try syncAlone(session) }
         return try checkpoint(session, syncs: &syncs)
     }
 
@@ -184,7 +237,7 @@ public actor Replicator {
             }
             var short: FileError?
             do {
-                if !session.state.isGivenUp {
+                if !needsNothingOfWAL(session) {
                     try await syncHealing(session, &record, bucketIsReachable: unreachable == nil)
                 }
                 if round == 0, isCheckpointDue(session) {
@@ -195,6 +248,7 @@ public actor Replicator {
                 short = error
             }
             if let unreachable { throw unreachable }
+            if isSnapshotPostponed(session) { throw ReplicationError.postponed }
             do {
                 // Somebody else may have appended since the last push, under any name.
                 // A server that was asked just now is asked again only by an append.
@@ -324,9 +378,19 @@ public actor Replicator {
         _ = try? checkpoint(session, syncs: &syncs)
     }
 
+    /// Whether the next file is a whole database that has to wait.
+    func isSnapshotPostponed(_ session: Session) -> Bool {
+        postponesSnapshots && session.needsSnapshot
+    }
+
+    /// Nothing is read of the WAL any more, so nothing in it has to be waited for: a backlog was
+    /// given up, or a snapshot waits that reads the database as it is then.
+    private func needsNothingOfWAL(_ session: Session) -> Bool {
+        session.state.isGivenUp || isSnapshotPostponed(session)
+    }
+
     private func isCheckpointDue(_ session: Session) -> Bool {
-        if session.state.isGivenUp {
-            // Nothing is read of the WAL any more, so nothing in it has to be waited for.
+        if needsNothingOfWAL(session) {
             let frames = (try? session.custody.look())?.index?.maxFrame ?? 0
             return frames >= options.checkpointFrames
         }
@@ -355,10 +419,12 @@ public actor Replicator {
         _ session: Session,
         syncs: inout [SyncReport]
     ) throws -> CheckpointReport {
-        let report = try session.custody.sealedCheckpoint(options.checkpointLimits) {
-            guard !session.state.isGivenUp else { return }
-            let report = try sync(session)
-            if report.kind != .nothing { syncs.append(report) }
+        let report = try progress.during("checkpointing") {
+            try session.custody.sealedCheckpoint(options.checkpointLimits) {
+                guard !needsNothingOfWAL(session) else { return }
+                let report = try sync(session)
+                if report.kind != .nothing { syncs.append(report) }
+            }
         }
         if case .cursor(let cursor) = session.state.made.place {
             session.policy.attempted(

@@ -1,8 +1,4 @@
-#if canImport(Glibc)
-import Glibc
-#else
-import Darwin
-#endif
+import DurableFiles
 
 /// What to do about a bucket whose history is not what it acknowledged.
 public enum ConflictPolicy: String, Sendable, CaseIterable {
@@ -22,13 +18,7 @@ public struct ReplicatorOptions: Sendable {
     /// How much may wait on the device while no bucket takes it.
     public var backlog = BacklogPolicy()
     /// The wall clock, milliseconds since 1970, for the timestamps of files.
-    public var now: @Sendable () -> Int64 = Self.wallClock
+    public var now: @Sendable () -> Int64 = WallClock.now
 
     public init() {}
-
-    public static let wallClock: @Sendable () -> Int64 = {
-        var time = timespec()
-        clock_gettime(CLOCK_REALTIME, &time)
-        return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
-    }
 }

@@ -74,6 +74,15 @@ final class Session {
         }
     }
 
+    /// Whether the next file is a whole database.
+    var needsSnapshot: Bool {
+        switch pending {
+        case .snapshot: true
+        case .compare: false
+        case nil: state.made.txid == .zero && state.made.place == .unknown
+        }
+    }
+
     /// Lets everything go, whoever still has a reference.
     func close() {
         custody.close()

@@ -24,7 +24,7 @@ public enum Field: String, CaseIterable, Sendable {
     /// Size of the WAL file.
     case walBytes = "WAL_BYTES"
     case snapshotReason = "SNAPSHOT_REASON"
-    /// `foreground`, `background` or `suspended`.
+    /// `launching`, `foreground`, `background`, `suspended`, `resuming` or `terminating`.
     case phase = "PHASE"
     case durationUsec = "DURATION_USEC"
     /// How long writers were held.
@@ -48,6 +48,19 @@ public enum Field: String, CaseIterable, Sendable {
     case version = "VERSION"
     /// How long the process was suspended.
     case gapUsec = "GAP_USEC"
+    /// How much of it the machine slept.
+    case sleptUsec = "SLEPT_USEC"
+    /// How much time is left, or was added.
+    case budgetUsec = "BUDGET_USEC"
+    /// `replicator` or `collector`.
+    case actor = "ACTOR"
+    /// What it is doing.
+    case operation = "OPERATION"
+    /// Locks that are held, and on what.
+    case locks = "LOCKS"
+    /// LTX files that were handed over to the transfer service, and their bytes.
+    case spooledFiles = "SPOOLED_FILES"
+    case spooledBytes = "SPOOLED_BYTES"
     /// How many records were lost.
     case dropped = "DROPPED"
 

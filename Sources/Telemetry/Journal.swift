@@ -19,7 +19,7 @@ public struct Journal: Sendable {
     }
 
     private let target: Target
-    private let minimum: Priority
+    private var minimum: Priority
     private var common: [JournalRecord.Entry] = []
 
     /// True when records go to the journal; false for logfmt on standard error.
@@ -51,6 +51,13 @@ public struct Journal: Sendable {
         target = .capture(capture)
         self.minimum = minimum
         usesJournal = false
+    }
+
+    /// The same place, with another limit.
+    public func limited(to minimum: Priority) -> Journal {
+        var journal = self
+        journal.minimum = minimum
+        return journal
     }
 
     package init(minimum: Priority, outlet: Outlet) {

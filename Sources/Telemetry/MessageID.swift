@@ -65,6 +65,22 @@ public enum RecordKind: String, CaseIterable, Sendable {
     case disk
     /// A sink removed corpses.
     case sweep
+    /// The process entered a phase of its life, or does not get out of one.
+    case phase
+    /// Samples were not taken as they came.
+    case gap
+    /// An actor does not get on, and the service manager is not told that all is well.
+    case watchdog
+    /// A lock was held when the process was to be suspended.
+    case lockGuard = "lock-guard"
+    /// The configuration was read again.
+    case reload
+    /// More time in the background was asked for.
+    case `extension`
+    /// Files were handed over to the transfer service.
+    case handover
+    /// What the transfer service says of files that it was handed.
+    case receipt
 
     public var messageID: MessageID {
         switch self {
@@ -90,6 +106,14 @@ public enum RecordKind: String, CaseIterable, Sendable {
         case .mirror: MessageID(0xcc76_129c_22db_aebd, 0xe9f8_6af4_52d0_5fb6)
         case .disk: MessageID(0x38c2_eb0e_e9e7_5480, 0xb415_8fbc_cda4_bb7b)
         case .sweep: MessageID(0xa897_9e40_0189_2b80, 0xc931_bd8f_5876_9f70)
+        case .phase: MessageID(0x129b_ad7b_91eb_6124, 0x2ae7_4a3f_d235_4576)
+        case .gap: MessageID(0x6129_0228_aff5_d7a9, 0x7666_d0fb_d61c_16bd)
+        case .watchdog: MessageID(0xbfa8_a515_6be4_7265, 0xaaee_7f8a_6a36_5be9)
+        case .lockGuard: MessageID(0x0a0e_5251_be83_d325, 0xcf1a_26ff_661a_76da)
+        case .reload: MessageID(0x51a2_e635_9a37_fb81, 0x14ae_c7d2_04c2_ad32)
+        case .extension: MessageID(0x7c3e_bb3b_3946_effa, 0xe8dd_5cbd_76c8_0e32)
+        case .handover: MessageID(0xe68a_4a1e_314b_a948, 0xc769_34e5_0a5b_cfee)
+        case .receipt: MessageID(0xf99e_5e62_a4fb_8d02, 0xf6c8_10ff_d30b_4cb7)
         }
     }
 }

@@ -5,6 +5,9 @@ import Glibc
 ///
 /// Source: sd_notify(3). The manager is found through `$NOTIFY_SOCKET`.
 public enum Notify {
+    /// Whether a service manager listens.
+    public static let isManaged = getenv("NOTIFY_SOCKET") != nil
+
     /// `READY=1`, with a sentence for `systemctl status`.
     ///
     /// - Returns: False when there is no service manager, or it could not be told.

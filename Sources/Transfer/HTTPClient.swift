@@ -24,7 +24,18 @@ public final class HTTPClient: Sendable {
     }
 
     deinit {
-        guard case .running(let loop, let thread) = state.withLock({ $0 }) else { return }
+        disconnect()
+    }
+
+    /// Closes every connection; the next request begins with a new one.
+    ///
+    /// Requests that are still going on end as cancelled.
+    public func disconnect() {
+        let old = state.withLock { state in
+            defer { if case .running = state { state = .unused } }
+            return state
+        }
+        guard case .running(let loop, let thread) = old else { return }
         loop.stop()
         thread.end()
     }

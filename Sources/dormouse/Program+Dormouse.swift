@@ -16,6 +16,7 @@ extension Program {
             .chaosCheck,
             .chaosList,
             .configCheck,
+            .ctl,
             .demo,
             .ltxInfo,
             .ltxPages,

@@ -88,7 +88,9 @@ extension PushRecord {
         switch outcome {
         case .pushed, .inSync: .info
         case .retryable: .warning
-        case .unavailable(.databaseEmpty, _), .unavailable(.databaseMissing, _): .notice
+        case .unavailable(.databaseEmpty, _), .unavailable(.databaseMissing, _),
+            .unavailable(.postponed, _):
+            .notice
         case .unavailable: .error
         }
     }
@@ -159,6 +161,7 @@ extension PushRecord {
                 .unauthorized, .readOnly, .notASink, .wrongProtocol:
                 .refused
             case .notConfigured: .usage
+            case .postponed: .tryAgain
             case .databaseMissing, .databaseEmpty, .notADatabase, .notWALMode, .databaseDenied,
                 .databaseCorrupt, .databaseClaimed:
                 .failed

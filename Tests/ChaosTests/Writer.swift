@@ -62,10 +62,12 @@ struct Writer {
             db.execute("PRAGMA wal_autocheckpoint = 1000")
         db.execute("PRAGMA journal_mode = WAL")
         db.execute("PRAGMA synchronous = NORMAL")
-        with db:
-            db.execute("CREATE TABLE IF NOT EXISTS counter (n INTEGER NOT NULL)")
-            db.execute("CREATE TABLE IF NOT EXISTS ring (id INTEGER PRIMARY KEY, n, body BLOB)")
-            db.execute("INSERT INTO counter SELECT 0 WHERE NOT EXISTS (SELECT * FROM counter)")
+        # Whoever begins with a read is not let wait when it wants to write.
+        db.execute("BEGIN IMMEDIATE")
+        db.execute("CREATE TABLE IF NOT EXISTS counter (n INTEGER NOT NULL)")
+        db.execute("CREATE TABLE IF NOT EXISTS ring (id INTEGER PRIMARY KEY, n, body BLOB)")
+        db.execute("INSERT INTO counter SELECT 0 WHERE NOT EXISTS (SELECT * FROM counter)")
+        db.execute("COMMIT")
 
         asked = set()
         for number in (signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2):

@@ -33,7 +33,7 @@ public struct SinkOptions: Sendable {
     /// Told what a person should know.
     public var report: @Sendable (SinkEvent) -> Void = { _ in }
     /// The wall clock, milliseconds since 1970.
-    public var now: @Sendable () -> Int64 = SinkOptions.wallClock
+    public var now: @Sendable () -> Int64 = WallClock.now
 
     public init(data: String, listen: SinkAddress) {
         self.data = data
@@ -48,12 +48,6 @@ public struct SinkOptions: Sendable {
             self.certificate = certificate
             self.key = key
         }
-    }
-
-    private static let wallClock: @Sendable () -> Int64 = {
-        var time = timespec()
-        clock_gettime(CLOCK_REALTIME, &time)
-        return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
     }
 }
 

@@ -14,7 +14,9 @@ extension Command {
         discussion: """
             Runs under systemd or in a terminal, from a config file or from options in one line.
             Records go to the journal, or to standard error. SIGTERM and SIGINT end it after a
-            last flush and push; a second one ends it at once.
+            last flush and push; a second one cuts that push short, a third one ends it at once.
+            SIGUSR1 sends it to the background, where it has a budget, and SIGUSR2 brings it back
+            to the foreground; SIGHUP reloads the config file. dormouse ctl does the same and more.
             """,
         options: [
             configOption, databaseOption, toOption, sourceOption, speedOption, flushOption,
@@ -80,7 +82,8 @@ extension Command {
 
     private static let runAgent: Body = { arguments, console in
         let (config, streams) = try configuration(arguments)
-        return try await AgentService(config, streams: streams).run()
+        let file = arguments[configOption].map { Path.canonical($0) }
+        return try await AgentService(config, file: file, streams: streams).run()
     }
 
     private static func configuration(

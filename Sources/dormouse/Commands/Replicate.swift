@@ -12,7 +12,8 @@ extension Command {
         discussion: """
             Wakes when the database changes, not by polling, and pushes at most once in the
             interval. Each push is one record in the journal, or on standard error. SIGTERM
-            and SIGINT end it after a last push; a second one ends it at once.
+            and SIGINT end it after a last push; a second one cuts that short, a third one ends it
+            at once. SIGUSR1 and SIGUSR2 send it to the background and back.
             """,
         positionals: [Positional("DB", help: "the database file; it may appear later")],
         options: [intervalOption] + CommonOptions.replication + ServerOptions.all,
@@ -46,22 +47,16 @@ extension Command {
             options: CommonOptions.replicatorOptions(arguments)
         )
         let events = try EventSource(database: database, signals: ReplicationLoop.signals)
+        journal.write(.start, .notice, "started", [.version: FieldValue(Program.versionNumber)])
         let loop = ReplicationLoop(
             replicator: replicator,
+            events: events,
             journal: journal,
-            interval: arguments[intervalOption] ?? .seconds(1),
-            pushOnStart: true,
-            statusFile: StatusFile(database: database)
+            statusFile: StatusFile(database: database),
+            settings: ReplicationLoop.Settings(interval: arguments[intervalOption] ?? .seconds(1)),
+            pushOnStart: true
         )
-        journal.write(.start, .notice, "started", [.version: FieldValue(Program.versionNumber)])
-        // A database that is not there yet is waited for; the first push says so.
-        if (try? await replicator.start()) != nil {
-            await StartChecks.warnAboutOpeners(replicator, journal)
-        }
-        Notify.ready("replicating to \(address)")
-        try await loop.run(events)
-        Notify.stopping("last push")
-        let code = try await loop.finish(events)
+        let code = try await loop.run()
         await replicator.close()
         journal.write(.stop, .notice, "stopped")
         return code

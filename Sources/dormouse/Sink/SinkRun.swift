@@ -76,7 +76,7 @@ struct SinkRun {
                 await server.housekeep()
                 Notify.status(status(of: server))
                 due = clock.now + Self.housekeepingInterval
-            case .changed, .interrupted: break
+            case .changed, .interrupted, .asked: break
             }
         }
     }
@@ -134,7 +134,7 @@ struct SinkRun {
                 )
                 // What was acknowledged is on the disk, and the rest is safe against a kill.
                 _exit(ExitCode.failed.rawValue)
-            case .signal, .deadline, .changed: continue
+            case .signal, .deadline, .changed, .asked: continue
             }
         }
     }

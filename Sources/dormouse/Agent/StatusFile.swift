@@ -13,7 +13,7 @@ struct StatusFile {
 
     func save(_ record: PushRecord) {
         var lines = [
-            "at \(ReplicatorOptions.wallClock())",
+            "at \(WallClock.now())",
             "outcome \(record.outcome.name)",
             "sync-kind \(record.kind.name)",
             "bytes \(record.bytes)",
