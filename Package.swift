@@ -81,7 +81,7 @@ let package = Package(
             "Chaos",
             [
                 "LTXCodec", "SQLiteBridge", "Wire", "Bucket", "Replica", "Replication",
-                "Configuration", "CommandLineKit", "DurableFiles",
+                "Lifecycle", "Configuration", "CommandLineKit", "DurableFiles",
             ]
         ),
         library("Configuration", ["CYAML", "Bucket", "DurableFiles", "Wire"]),
@@ -142,8 +142,9 @@ let package = Package(
         tests(
             "ChaosTests",
             [
-                "Chaos", "Configuration", "SQLiteBridge", "Bucket", "LTXCodec", "Replica", "Wire",
-                "DurableFiles",
+                "Chaos", "Configuration", "Lifecycle", "SQLiteBridge", "Bucket", "LTXCodec",
+                "Replica",
+                "Wire", "DurableFiles",
             ]
         ),
         tests("StoryTests", ["Chaos", "SQLiteBridge"]),

@@ -41,6 +41,7 @@ extension ChaosReport {
             ),
             .init("locks", .array(story.locksHeld.map { .string($0.description) })),
             .init("pushes", .array(story.pushes.map(Self.json))),
+            .init("uploads", .array(story.uploads.map(Self.json))),
             .init(
                 "spans",
                 .array(
@@ -94,6 +95,16 @@ extension ChaosReport {
             .init("backlog_bytes", .number(push.backlogBytes)),
             .init("wal_bytes", .number(push.walBytes)),
             .init("streak", .number(push.streak)),
+        ])
+    }
+
+    private static func json(_ upload: Story.Upload) -> JSONValue {
+        .object([
+            .init("target", .string(upload.target)),
+            .init("offset", .number(upload.offset)),
+            .init("length", .number(upload.length)),
+            .init("bytes", .number(upload.bytes)),
+            .init("status", .optional(upload.status, JSONValue.number)),
         ])
     }
 

@@ -14,7 +14,7 @@ extension Metric {
         case .locksHeld: "locks held at a suspension"
         case .lateSuspensions: "late for a suspension"
         case .exits: "ends nobody asked for"
-        case .overhead: "shipped against the ideal"
+        case .overhead: "shipped, of the ideal"
         case .bytesShipped: "bytes shipped"
         case .worstWAL: "worst WAL"
         case .worstBacklog: "worst backlog"
@@ -46,7 +46,7 @@ extension Metric {
     private static func padded(_ value: Int64) -> String { value < 10 ? "0\(value)" : "\(value)" }
 }
 
-extension Expectation {
+extension Allowance {
     /// What is allowed, for a person.
     public var text: String {
         switch (low, high) {

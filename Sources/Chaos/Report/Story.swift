@@ -64,6 +64,26 @@ public struct Story: Hashable, Sendable {
         }
     }
 
+    /// A body that left the device for the sink.
+    public struct Upload: Hashable, Sendable {
+        public var target: String
+        /// Where in the whole it began.
+        public var offset: Int64
+        /// Bytes that it would have had.
+        public var length: Int64
+        /// Bytes that came.
+        public var bytes: Int64
+        public var status: Int?
+
+        public init(target: String, offset: Int64, length: Int64, bytes: Int64, status: Int?) {
+            self.target = target
+            self.offset = offset
+            self.length = length
+            self.bytes = bytes
+            self.status = status
+        }
+    }
+
     public struct Level: Hashable, Sendable {
         public var at: Duration
         public var bytes: Int64
@@ -86,9 +106,10 @@ public struct Story: Hashable, Sendable {
     public var marks: [Mark] = []
     public var windows: [Window] = []
     public var suspensions = 0
-    public var locksHeld: [HeldLock] = []
+    public var locksHeld: [ObservedLock] = []
     public var records: [AgentRecord] = []
     public var wal: [Level] = []
+    public var uploads: [Upload] = []
 
     public init(
         name: String,
@@ -107,6 +128,19 @@ public struct Story: Hashable, Sendable {
     /// The pushes, as the agent recorded them.
     public var pushes: [PushFact] {
         records.filter { $0.kind == "push" }.map(PushFact.init)
+    }
+
+    /// What the agent said and what was done to it, a line each.
+    public var log: String {
+        let said = records.map { record in
+            let words = record.fields.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+            return (record.at, words.joined(separator: " "))
+        }
+        let done =
+            marks.map { ($0.at, "## \($0.label)") }
+            + spans.map { ($0.from, "## \($0.label) for \($0.to - $0.from)") }
+        return (said + done).sorted { $0.0 < $1.0 }
+            .map { "\(TimeText.clock(pace.told($0.0)))  \($0.1)\n" }.joined()
     }
 
     /// What each push left behind.

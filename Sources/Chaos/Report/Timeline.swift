@@ -94,11 +94,11 @@ struct Timeline {
             tick += step
         }
         canvas.line(Self.left, Self.axis, Self.width - Self.right, Self.axis, "axis")
-        for (row, name) in [
-            (Self.phaseRow, "Phase"), (Self.pushRow, "Pushes"), (Self.markRow, "Events"),
-        ] {
+        for (row, name) in [(Self.phaseRow, "Phase"), (Self.markRow, "Events")] {
             canvas.label(Self.left - 10, row.top + row.height / 2 + 4, name, "name")
         }
+        // Above the scale of the stems.
+        canvas.label(Self.left - 10, Self.pushRow.top + 14, "Pushes", "name")
     }
 
     private func phases(_ canvas: inout Canvas) {

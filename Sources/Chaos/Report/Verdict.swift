@@ -1,7 +1,7 @@
 /// The numbers of a run against what was expected of them.
 public struct Verdict: Hashable, Sendable {
     public struct Check: Hashable, Sendable {
-        public var expectation: Expectation
+        public var expectation: Allowance
         public var value: Int64
         public var holds: Bool { expectation.holds(for: value) }
     }
@@ -19,9 +19,9 @@ public struct Verdict: Hashable, Sendable {
     ///   - story: What happened.
     ///   - closing: What was found at the end.
     ///   - expectations: Of the scenario; they take the place of those that hold always.
-    public init(_ story: Story, _ closing: Closing, expectations: [Expectation]) {
+    public init(_ story: Story, _ closing: Closing, expectations: [Allowance]) {
         values = Self.values(of: story, closing)
-        var expected: [Metric: Expectation] = [:]
+        var expected: [Metric: Allowance] = [:]
         for expectation in Metric.always + expectations {
             expected[expectation.metric] = expectation
         }

@@ -2,13 +2,14 @@ import Bucket
 import Configuration
 import DurableFiles
 import Glibc
+import Lifecycle
 import Replica
 import Replication
 
 extension ChaosRun {
     /// Asks for a push, over the control socket if there is one.
     private func nudge() async throws {
-        if await !isAnswered("push") { try await agent.send(SIGCONT) }
+        if await !isAsked(.push) { try await agent.send(SIGCONT) }
     }
 
     /// Waits until a push that began from now on succeeded and left nothing behind.
@@ -110,8 +111,17 @@ extension ChaosRun {
         }
         if let directory { closing.idealBytes = try await Ideal.bytes(of: directory) }
         if let requests = bench.proxy?.requests {
-            closing.bytesShipped = requests.reduce(0) { $0 + ($1.isUpload ? $1.bodyBytes : 0) }
-            closing.resumedUploads = requests.count { $0.isUpload && $0.offset ?? 0 > 0 }
+            story.uploads = requests.filter(\.isUpload).map { request in
+                Story.Upload(
+                    target: request.target,
+                    offset: request.offset ?? 0,
+                    length: request.length,
+                    bytes: request.bodyBytes,
+                    status: request.status
+                )
+            }
+            closing.bytesShipped = story.uploads.reduce(0) { $0 + $1.bytes }
+            closing.resumedUploads = story.uploads.count { $0.offset > 0 }
         } else {
             closing.bytesShipped = records.filter { $0.kind == "push" }.reduce(0) {
                 $0 + $1.number("bytes")
@@ -123,36 +133,31 @@ extension ChaosRun {
     // MARK: The control socket
 
     private var controlPath: String {
-        let database = config.database
-        return Path.join(
-            Path.parent(of: database),
-            ".\(Path.name(of: database))-litestream/control"
-        )
+        config.control ?? Path.join(ReplicatorStatus.directory(of: config.database), "control")
     }
 
     /// Sends a request and does not wait for what comes of it.
     ///
     /// - Returns: Whether there is somebody to ask.
-    private func isAnswered(_ request: String) async -> Bool {
+    private func isAsked(_ request: ControlRequest) async -> Bool {
         let path = controlPath
         guard (try? FileStatus.ofEntry(path)) != nil else { return false }
-        Task { _ = await Self.ask(request, at: path, within: 60) }
+        Task { _ = await Self.ask(request, at: path) }
         return true
     }
 
     /// The answer to a request, or why there is none.
-    func control(_ request: String) async -> String {
+    func control(_ request: ControlRequest) async -> String {
         await hasStarted()
-        return await Self.ask(request, at: controlPath, within: 60)
+        return await Self.ask(request, at: controlPath)
     }
 
     /// On a thread of its own, because it blocks.
-    private static func ask(_ request: String, at path: String, within seconds: Int) async -> String
-    {
+    private static func ask(_ request: ControlRequest, at path: String) async -> String {
         await withCheckedContinuation { continuation in
             spawnThread {
                 do {
-                    let answer = try ControlSocket.ask(request, at: path, within: seconds)
+                    let answer = try ControlClient(path: path).ask(request)
                     continuation.resume(returning: answer)
                 } catch {
                     continuation.resume(returning: "\(error)")

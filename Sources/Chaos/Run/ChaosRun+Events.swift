@@ -65,8 +65,7 @@ extension ChaosRun {
             }
         case .control(let request):
             try await stayAlive()
-            let answer = await control(request)
-            mark(.control, "\(item.action.label): \(answer)")
+            mark(.control, "\(item.action.label): \(await control(request))")
         case .settle:
             try await stayAlive()
             tell("waiting until nothing is owed")
@@ -167,7 +166,7 @@ extension ChaosRun {
         guard phase != .foreground else { return }
         cutWindow()
         await hasStarted()
-        if knowsPhases { try await agent.send(SIGUSR2) }
+        try await agent.send(SIGUSR2)
         enter(.foreground)
         tell("foreground")
     }
@@ -175,8 +174,8 @@ extension ChaosRun {
     private func goToBackground() async throws {
         guard phase != .background else { return }
         await hasStarted()
-        if knowsPhases { openWindow() }
-        if knowsPhases { try await agent.send(SIGUSR1) }
+        openWindow()
+        try await agent.send(SIGUSR1)
         enter(.background)
         tell("background")
     }
@@ -184,7 +183,7 @@ extension ChaosRun {
     /// Stops it: in the background once it said that it may be stopped, else at once.
     private func suspend(_ length: Duration) async throws {
         let before = phase
-        if before == .background, knowsPhases { await acknowledge() }
+        if before == .background { await acknowledge() }
         if scenario.isContainerShared, try await punishLocks() {
             enter(.dead)
             try await pass(length)
@@ -195,7 +194,7 @@ extension ChaosRun {
         tell("suspended")
         try await agent.send(SIGSTOP)
         try await pass(length)
-        if before == .background, knowsPhases { openWindow() }
+        if before == .background { openWindow() }
         try await agent.send(SIGCONT)
         enter(before)
         tell("resumed")
@@ -206,7 +205,7 @@ extension ChaosRun {
     /// - Returns: Whether it was killed.
     private func punishLocks() async throws -> Bool {
         guard let processID = try await agent.processID() else { return false }
-        let held = try HeldLocks.of(processID, in: Path.parent(of: config.database))
+        let held = try ObservedLocks.of(processID, in: Path.parent(of: config.database))
         guard !held.isEmpty else { return false }
         story.locksHeld += held
         mark(.lock, "killed: suspended with a \(held.map(\.description).joined(separator: ", "))")
@@ -242,6 +241,5 @@ extension ChaosRun {
         story.windows[window].wasCutShort = true
     }
 
-    private var knowsPhases: Bool { false }
-    private var backgroundBudget: Duration { .seconds(30) }
+    private var backgroundBudget: Duration { config.lifecycle.backgroundBudget }
 }

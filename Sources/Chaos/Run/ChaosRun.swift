@@ -140,6 +140,11 @@ public actor ChaosRun {
             pace.real(config.collector.flushInterval)
         )
         config.collector.speed = min(1_000_000, max(0.001, config.collector.speed * pace.speed))
+        config.lifecycle.backgroundBudget = max(
+            .seconds(1),
+            pace.real(config.lifecycle.backgroundBudget)
+        )
+        config.lifecycle.extensionTime = pace.real(config.lifecycle.extensionTime)
         config.backlog.budget = max(1 << 20, pace.real(config.backlog.budget))
         config.backlog.limit = max(1 << 20, pace.real(config.backlog.limit))
         config.http.connectTimeout = max(.seconds(1), pace.real(config.http.connectTimeout))

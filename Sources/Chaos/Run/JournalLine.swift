@@ -1,7 +1,7 @@
 /// Reads one line of `journalctl --output json`: a flat object of strings.
-enum JournalLine {
+package enum JournalLine {
     /// The fields as a line of logfmt has them; `nil` for what is no record of ours.
-    static func fields(of line: String) -> [String: String]? {
+    package static func fields(of line: String) -> [String: String]? {
         guard let object = object(line), let kind = object["DORMOUSE_KIND"] else { return nil }
         var fields = ["kind": kind, "msg": object["MESSAGE"] ?? ""]
         let levels = [

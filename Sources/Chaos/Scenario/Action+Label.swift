@@ -1,4 +1,6 @@
+import CommandLineKit
 import Configuration
+import Lifecycle
 import SQLiteBridge
 
 extension Action {
@@ -22,9 +24,9 @@ extension Action {
         case .sink(let death): "sink: \(death.label)"
         case .busy: "write lock held"
         case .write(let bytes, let pool):
-            "\(ByteSize.text(bytes)) written"
+            "\(HumanText.bytes(bytes)) written"
                 + (pool == .automatic ? " by a pool that checkpoints" : "")
-        case .control(let request): "ctl \(request)"
+        case .control(let request): "ctl \(request.line)"
         case .settle: "settling"
         }
     }
@@ -45,7 +47,7 @@ extension Action.Network {
         switch self {
         case .on: "network on"
         case .off: "network off"
-        case .slow(let rate): "network \(ByteSize.text(rate))/s"
+        case .slow(let rate): "network \(HumanText.bytes(rate))/s"
         case .flapping(let up, let down):
             "network flapping (\(DurationText.text(up)) up, \(DurationText.text(down)) down)"
         }
@@ -57,7 +59,7 @@ extension Action.DiskState {
         switch self {
         case .ok: "has room"
         case .full(free: 0): "full"
-        case .full(let free): "nearly full (\(ByteSize.text(free)) free)"
+        case .full(let free): "nearly full (\(HumanText.bytes(free)) free)"
         case .slow(let delay): "slow (\(DurationText.text(delay)) a step)"
         }
     }
@@ -68,10 +70,10 @@ extension ProxyFault {
     public var label: String {
         switch self {
         case .none: "lets through"
-        case .answer(let status, let bytes, _): "answers \(status) after \(ByteSize.text(bytes))"
-        case .resetUpload(let bytes): "resets uploads after \(ByteSize.text(bytes))"
-        case .resetDownload(let bytes): "resets answers after \(ByteSize.text(bytes))"
-        case .stall(let bytes): "stalls after \(ByteSize.text(bytes))"
+        case .answer(let status, let bytes, _): "answers \(status) after \(HumanText.bytes(bytes))"
+        case .resetUpload(let bytes): "resets uploads after \(HumanText.bytes(bytes))"
+        case .resetDownload(let bytes): "resets answers after \(HumanText.bytes(bytes))"
+        case .stall(let bytes): "stalls after \(HumanText.bytes(bytes))"
         case .duplicate: "sends uploads twice"
         case .refuse: "refuses uploads"
         case .corrupt(let place): "corrupts uploads at byte \(place)"

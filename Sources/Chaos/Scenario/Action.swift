@@ -1,3 +1,4 @@
+public import Lifecycle
 public import SQLiteBridge
 
 /// What can happen to a device, but for how long it lasts.
@@ -27,7 +28,7 @@ public enum Action: Hashable, Sendable {
     /// Another pool of connections writes so many bytes.
     case write(Int64, Connection.Checkpointing)
     /// A request to the agent's control socket.
-    case control(String)
+    case control(ControlRequest)
     /// Waits until nothing is owed, for so long at most.
     case settle
 

@@ -42,20 +42,20 @@ public enum Metric: String, CaseIterable, Sendable {
     }
 
     /// What is expected of every run unless its scenario says otherwise.
-    public static let always: [Expectation] = [
-        Expectation(.rowsLost, 0, 0),
-        Expectation(.differences, 0, 0),
-        Expectation(.forcedSnapshots, 0, 0),
-        Expectation(.unexplainedRescans, 0, 0),
-        Expectation(.lineages, nil, 1),
-        Expectation(.locksHeld, 0, 0),
-        Expectation(.lateSuspensions, 0, 0),
-        Expectation(.exits, 0, 0),
+    public static let always: [Allowance] = [
+        Allowance(.rowsLost, 0, 0),
+        Allowance(.differences, 0, 0),
+        Allowance(.forcedSnapshots, 0, 0),
+        Allowance(.unexplainedRescans, 0, 0),
+        Allowance(.lineages, nil, 1),
+        Allowance(.locksHeld, 0, 0),
+        Allowance(.lateSuspensions, 0, 0),
+        Allowance(.exits, 0, 0),
     ]
 }
 
 /// What a metric may be: counts, bytes, microseconds, or thousandths of a ratio.
-public struct Expectation: Hashable, Sendable {
+public struct Allowance: Hashable, Sendable {
     public var metric: Metric
     public var low: Int64?
     public var high: Int64?

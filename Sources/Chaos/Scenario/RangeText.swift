@@ -43,9 +43,9 @@ enum RangeText {
     }
 
     /// What a metric may be.
-    static func expectation(_ metric: Metric, _ text: String) throws(Invalid) -> Expectation {
+    static func expectation(_ metric: Metric, _ text: String) throws(Invalid) -> Allowance {
         let (low, high) = try ends(text)
-        let expectation = Expectation(
+        let expectation = Allowance(
             metric,
             try low.map { text throws(Invalid) in try value(text, metric.unit) },
             try high.map { text throws(Invalid) in try value(text, metric.unit) }

@@ -18,7 +18,7 @@ public struct Scenario: Hashable, Sendable {
     /// Kill an agent that is suspended while it holds a lock.
     public var isContainerShared = false
     public var steps: [Step]
-    public var expectations: [Expectation] = []
+    public var expectations: [Allowance] = []
 
     /// Time and sizes of a scenario against the real ones.
     public struct Pace: Hashable, Sendable {

@@ -92,8 +92,12 @@ struct ScenarioReader {
         return scenario
     }
 
-    mutating func finish(_ section: Section, as path: String? = nil) {
-        section.finish()
+    mutating func finish(
+        _ section: Section,
+        as path: String? = nil,
+        elsewhere: [String: String] = [:]
+    ) {
+        section.finish(elsewhere: elsewhere)
         asked.formUnion(section.known.map { Section.join(path ?? section.path, $0) })
     }
 
@@ -124,11 +128,11 @@ struct ScenarioReader {
 
     // MARK: Expectations
 
-    private mutating func expectations(_ node: YAMLNode) -> [Expectation] {
+    private mutating func expectations(_ node: YAMLNode) -> [Allowance] {
         guard
             var section = Section(node, path: "expect", schema: .scenario, problems: problems)
         else { return [] }
-        var expectations: [Expectation] = []
+        var expectations: [Allowance] = []
         for metric in Metric.allCases {
             guard let text = section.text(metric.rawValue) else { continue }
             let key = section.key(metric.rawValue)

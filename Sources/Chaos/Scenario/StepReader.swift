@@ -1,4 +1,5 @@
 import Configuration
+import Lifecycle
 import SQLiteBridge
 
 /// Reads the items of `steps`: each has one verb, and beside it the details of that verb.
@@ -158,7 +159,13 @@ struct StepReader {
     }
 
     private mutating func control() -> Scenario.Step? {
-        section.text("control").map { .event(.control($0.value), .instant) }
+        guard let text = section.text("control") else { return nil }
+        do {
+            return .event(.control(try ControlRequest(text.value)), .instant)
+        } catch {
+            problems.add("\(error)", key: section.key("control"), line: text.line)
+            return nil
+        }
     }
 
     // MARK: Values
@@ -218,7 +225,17 @@ extension ScenarioReader {
             problems.add("has two events, \(list): make two steps", key: path, line: node.line)
             return nil
         }
-        defer { finish(section, as: "steps") }
+        defer {
+            // Keys that other events have, and this one has no use for.
+            let known = section.known.filter { $0 != verb }
+            let why =
+                known.isEmpty
+                ? "says nothing about this event"
+                : "says nothing about this event: it has "
+                    + known.joined(separator: ", ")
+            let elsewhere = Dictionary(StepReader.details.map { ($0, why) }) { first, _ in first }
+            finish(section, as: "steps", elsewhere: elsewhere)
+        }
         switch verb {
         case "repeat": return repetition(&section, path)
         case "choose": return choice(&section, path)

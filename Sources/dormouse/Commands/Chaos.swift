@@ -151,6 +151,11 @@ extension Command {
         try console.out.write(
             arguments[CommonOptions.json] ? report.json.pretty + "\n" : report.text
         )
+        if arguments[directoryOption] != nil || !report.verdict.holds {
+            let log = try DurableFile(Path.join(directory, "agent.log"))
+            try log.write(report.story.log)
+            try log.publish()
+        }
         guard report.verdict.holds else {
             console.complain("what is left is in \(directory)")
             return .failed
