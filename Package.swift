@@ -142,8 +142,7 @@ let package = Package(
         tests(
             "ChaosTests",
             [
-                "Chaos", "Configuration", "Lifecycle", "SQLiteBridge", "Bucket", "LTXCodec",
-                "Replica",
+                "Chaos", "Configuration", "Lifecycle", "SQLiteBridge", "Bucket", "LTXCodec", "Replica",
                 "Wire", "DurableFiles",
             ]
         ),

@@ -70,20 +70,34 @@ public struct Verdict: Hashable, Sendable {
         ]
     }
 
-    /// Rescans without a reason, or without anybody who can have moved the WAL.
+    /// Rescans without a reason, or without anybody who gave cause for it.
     ///
-    /// One is explained if somebody else checkpointed since the push before it began.
+    /// Since the last push that succeeded began, either somebody else checkpointed; or, for a bucket
+    /// that is not as it was left, a push broke off, and with it the answer to a whole-database
+    /// upload can have been lost.
     public static func unexplainedRescans(in story: Story) -> [AgentRecord] {
         let foreign = story.marks.filter { $0.kind == .foreign }.map(\.at)
-        var previous = Duration.zero
+        let deaths = story.marks.filter { $0.kind == .death }.map(\.at)
+        var since = Duration.zero
+        var hasFailed = false
         var unexplained: [AgentRecord] = []
         for record in story.records {
             switch record.kind {
             case "push":
-                previous = PushFact(record).isSuccess ? PushFact(record).start : previous
+                let push = PushFact(record)
+                hasFailed = !push.isSuccess
+                if push.isSuccess { since = push.start }
             case "custody-lost":
-                let isExplained = foreign.contains { $0 >= previous && $0 <= record.at }
-                if record["reason"] == nil || !isExplained { unexplained.append(record) }
+                func happened(_ times: [Duration]) -> Bool {
+                    times.contains { $0 >= since && $0 <= record.at }
+                }
+                let isExplained =
+                    switch record["reason"] {
+                    case nil: false
+                    case "bucket-changed": hasFailed || happened(deaths)
+                    default: happened(foreign)
+                    }
+                if !isExplained { unexplained.append(record) }
             default: break
             }
         }

@@ -109,6 +109,24 @@ struct VerdictTests {
             marks: [.init(.foreign, "", at: .seconds(8))]
         ),
         Row(
+            name: "a bucket that changed behind a push that got through is not",
+            metric: .unexplainedRescans,
+            value: 1,
+            records: [
+                record(1, "push", ["outcome": "pushed"]),
+                record(9, "custody-lost", ["reason": "bucket-changed"]),
+            ]
+        ),
+        Row(
+            name: "one that changed behind a push that broke off is",
+            metric: .unexplainedRescans,
+            value: 0,
+            records: [
+                record(1, "push", ["outcome": "retryable"]),
+                record(9, "custody-lost", ["reason": "bucket-changed"]),
+            ]
+        ),
+        Row(
             name: "rescans are counted in either case",
             metric: .rescans,
             value: 1,
