@@ -142,8 +142,8 @@ let package = Package(
         tests(
             "ChaosTests",
             [
-                "Chaos", "Configuration", "Lifecycle", "SQLiteBridge", "Bucket", "LTXCodec", "Replica",
-                "Wire", "DurableFiles",
+                "Chaos", "Configuration", "Lifecycle", "SQLiteBridge", "Bucket", "LTXCodec",
+                "Replica", "Wire", "DurableFiles",
             ]
         ),
         tests("StoryTests", ["Chaos", "SQLiteBridge"]),

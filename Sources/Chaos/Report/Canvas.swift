@@ -107,6 +107,12 @@ enum Ticks {
         ]
         return steps.first { length / $0 <= Double(count) } ?? length / Double(count)
     }
+
+    /// A point of an axis; of one in days, the days alone.
+    static func text(_ seconds: Double, step: Double) -> String {
+        step >= 86_400 && seconds >= 86_400
+            ? "\(Int(seconds / 86_400))d" : TimeText.clock(.seconds(seconds))
+    }
 }
 
 /// Series with fewer points that look the same.

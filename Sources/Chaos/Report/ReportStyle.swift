@@ -51,7 +51,7 @@ enum ReportStyle {
         .symbol.pushed { color: var(--pushed); } .symbol.in-sync { color: var(--in-sync); }
         .symbol.retryable { color: var(--retryable); }
         .symbol.unavailable { color: var(--unavailable); }
-        .symbol.launch { color: var(--background); } .symbol.death { color: var(--bad); }
+        .symbol.launch { color: var(--wal); } .symbol.death { color: var(--bad); }
         .symbol.foreign { color: var(--backlog); }
         table { border-collapse: collapse; width: 100%; background: var(--card);
           border: 1px solid var(--line); font-variant-numeric: tabular-nums; }
@@ -82,7 +82,7 @@ enum ReportStyle {
         .unavailable .head, .unavailable .length { fill: var(--unavailable); }
         .ring-snapshot { fill: none; stroke: var(--ink); stroke-width: 1.4; }
         .ring-rescan { fill: none; stroke: var(--ink); stroke-width: 1.4; stroke-dasharray: 2.5 2.5; }
-        .mark .head { fill: var(--soft); } .launch .head { fill: var(--background); }
+        .mark .head { fill: var(--soft); } .launch .head { fill: var(--wal); }
         .foreign .head { fill: var(--backlog); }
         .cross { stroke: var(--bad); stroke-width: 2.4; } .lock { stroke: var(--bad); }
         .area-wal { fill: var(--wal); opacity: 0.22; } .area-backlog { fill: var(--backlog); opacity: 0.24; }

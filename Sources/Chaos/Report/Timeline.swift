@@ -90,7 +90,7 @@ struct Timeline {
         while tick <= told {
             let x = Self.left + tick / told * (Self.width - Self.left - Self.right)
             canvas.line(x, Self.phaseRow.top, x, Self.axis, "grid")
-            canvas.label(x, Self.axis + 18, TimeText.clock(.seconds(tick)), "tick")
+            canvas.label(x, Self.axis + 18, Ticks.text(tick, step: step), "tick")
             tick += step
         }
         canvas.line(Self.left, Self.axis, Self.width - Self.right, Self.axis, "axis")

@@ -36,6 +36,7 @@ public struct Verdict: Hashable, Sendable {
         func count(_ outcome: String) -> Int64 { Int64(pushes.count { $0.outcome == outcome }) }
         func records(_ kind: String) -> [AgentRecord] { story.records.filter { $0.kind == kind } }
         let snapshots = records("snapshot")
+        let causes = RescanCause.ofAll(in: story)
         let forced = snapshots.count { $0["snapshot_reason"] != "first" }
         let worstWAL = (story.wal.map(\.bytes) + pushes.map(\.walBytes)).max() ?? 0
         let worstBacklog = pushes.map(\.backlogBytes).max() ?? 0
@@ -45,7 +46,8 @@ public struct Verdict: Hashable, Sendable {
             .forcedSnapshots: Int64(forced),
             .snapshots: Int64(snapshots.count),
             .rescans: Int64(records("custody-lost").count),
-            .unexplainedRescans: Int64(unexplainedRescans(in: story).count),
+            .unexplainedRescans: Int64(causes.count { $0 == .unknown }),
+            .rescansAfterKills: Int64(causes.count { $0 == .kill }),
             .lineages: Int64(Set(pushes.compactMap(\.lineage)).count),
             .locksHeld: Int64(story.locksHeld.count),
             .lateSuspensions: Int64(story.windows.count(where: \.isLate)),
@@ -68,39 +70,5 @@ public struct Verdict: Hashable, Sendable {
             .suspensions: Int64(story.suspensions),
             .windows: Int64(story.windows.count),
         ]
-    }
-
-    /// Rescans without a reason, or without anybody who gave cause for it.
-    ///
-    /// Since the last push that succeeded began, either somebody else checkpointed; or, for a bucket
-    /// that is not as it was left, a push broke off, and with it the answer to a whole-database
-    /// upload can have been lost.
-    public static func unexplainedRescans(in story: Story) -> [AgentRecord] {
-        let foreign = story.marks.filter { $0.kind == .foreign }.map(\.at)
-        let deaths = story.marks.filter { $0.kind == .death }.map(\.at)
-        var since = Duration.zero
-        var hasFailed = false
-        var unexplained: [AgentRecord] = []
-        for record in story.records {
-            switch record.kind {
-            case "push":
-                let push = PushFact(record)
-                hasFailed = !push.isSuccess
-                if push.isSuccess { since = push.start }
-            case "custody-lost":
-                func happened(_ times: [Duration]) -> Bool {
-                    times.contains { $0 >= since && $0 <= record.at }
-                }
-                let isExplained =
-                    switch record["reason"] {
-                    case nil: false
-                    case "bucket-changed": hasFailed || happened(deaths)
-                    default: happened(foreign)
-                    }
-                if !isExplained { unexplained.append(record) }
-            default: break
-            }
-        }
-        return unexplained
     }
 }

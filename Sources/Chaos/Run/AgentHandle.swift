@@ -12,6 +12,8 @@ protocol AgentHandle: Sendable {
     func processID() async throws -> pid_t?
     /// Makes sure that it is gone and stays gone after a signal that ends it.
     func settleEnd(_ book: RecordBook) async throws
+    /// Gives up what was only needed to watch it.
+    func finish() async
 }
 
 /// The agent as a child of the bench.
@@ -35,6 +37,8 @@ actor ChildAgent: AgentHandle {
             book.ended()
         }
     }
+
+    func finish() {}
 
     private func forget(_ ended: ChildProcess) {
         if child === ended { child = nil }

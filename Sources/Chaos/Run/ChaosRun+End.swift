@@ -50,7 +50,6 @@ extension ChaosRun {
             guard try await settle(within: .seconds(120)) else {
                 throw ChaosError("nothing went through at the end: \(lastPush)")
             }
-            if options.unit != nil { break }
             await hasStarted()
             asked = book.launches
             try await agent.send(SIGTERM)

@@ -39,7 +39,10 @@ extension ChaosRun {
         proxy.decide { request in
             request.isUpload && counter.takesOne() ? paced : .none
         }
-        if fault != .none { open[.trouble] = (item.action.label, book.now) }
+        if fault != .none {
+            open[.trouble] = (item.action.label, book.now)
+            counted = counter
+        }
         guard item.lasts > .zero else { return }
         try await pass(item.lasts)
         proxy.decide { _ in .none }
@@ -49,6 +52,11 @@ extension ChaosRun {
     /// Ends a state that went on until something else.
     func closeSpan(_ lane: Story.Lane) {
         guard let (label, from) = open.removeValue(forKey: lane) else { return }
-        story.spans.append(Story.Span(lane, label, from: from, to: book.now))
+        var to = book.now
+        if lane == .trouble {
+            if let ended = counted?.ended { to = min(to, max(from, ended - book.start)) }
+            counted = nil
+        }
+        story.spans.append(Story.Span(lane, label, from: from, to: to))
     }
 }

@@ -24,6 +24,8 @@ public actor ChaosRun {
     /// States that go on until something else.
     var open: [Story.Lane: (label: String, from: Duration)] = [:]
     var flapping: Task<Void, any Error>?
+    /// Of a fault that strikes so many requests and no more.
+    var counted: FaultCounter?
 
     enum Phase: String {
         case foreground, background, suspended, dead
@@ -92,6 +94,7 @@ public actor ChaosRun {
         do {
             let closing = try await live()
             await bench.end()
+            await agent.finish()
             story.records = book.records
             return ChaosReport(
                 story: story,
@@ -102,6 +105,7 @@ public actor ChaosRun {
             try? await agent.send(SIGCONT)
             if options.unit == nil { try? await agent.send(SIGKILL) }
             await bench.end()
+            await agent.finish()
             throw error
         }
     }

@@ -2,19 +2,28 @@ import DurableFiles
 
 /// How many more requests a fault strikes.
 final class FaultCounter: Sendable {
-    private let left: Lock<Int?>
+    private struct State {
+        var left: Int?
+        var struckLast: ContinuousClock.Instant?
+    }
+
+    private let state: Lock<State>
 
     /// - Parameter count: `nil` for no end.
     init(_ count: Int?) {
-        left = Lock(count)
+        state = Lock(State(left: count))
     }
 
     func takesOne() -> Bool {
-        left.withLock { left in
-            guard let count = left else { return true }
-            guard count > 0 else { return false }
-            left = count - 1
+        state.withLock { state in
+            guard let left = state.left else { return true }
+            guard left > 0 else { return false }
+            state.left = left - 1
+            if left == 1 { state.struckLast = .now }
             return true
         }
     }
+
+    /// When the last one was struck; `nil` while there are more.
+    var ended: ContinuousClock.Instant? { state.withLock { $0.struckLast } }
 }

@@ -6,18 +6,28 @@ actor UnitAgent: AgentHandle {
     private let name: String
     private var journal: ChildProcess?
     private var lastID: pid_t?
+    private var wasRunning = false
 
     init(_ name: String) {
         self.name = name
     }
 
-    /// Starts the unit unless it runs, and follows its records from now on.
+    /// Starts the unit and follows its records; the first time it is started anew if it runs.
     func launch(_ book: RecordBook) async throws {
         if journal == nil {
+            wasRunning = try await processID() != nil
+            try await systemctl("stop", name)
+            // Of this boot and from now on: what follows has its marks in the same order.
+            var now = timespec()
+            clock_gettime(CLOCK_REALTIME, &now)
             let journal = try ChildProcess(
                 program: "journalctl",
-                ["--unit", name, "--output", "json", "--follow", "--lines", "0"]
+                [
+                    "--unit", name, "--output", "json", "--follow", "--since", "@\(now.tv_sec + 1)",
+                ]
             )
+            // The journal knows no less than a second.
+            try await Task.sleep(for: .nanoseconds(1_000_000_000 - now.tv_nsec))
             self.journal = journal
             Task {
                 while let line = await journal.nextLine() {
@@ -54,11 +64,16 @@ actor UnitAgent: AgentHandle {
     func settleEnd(_ book: RecordBook) async throws {
         try await systemctl("stop", name)
         _ = try? await run("systemctl", ["reset-failed", name])
+        // Its last words are on their way.
+        await book.wait(within: .seconds(2)) { state in
+            state.records[state.life...].contains { $0.kind == "stop" }
+        }
         book.ended()
     }
 
-    /// Ends following the journal.
+    /// Ends following the journal, and leaves the unit as it was found.
     func finish() async {
+        if wasRunning { try? await systemctl("start", name) }
         journal?.send(SIGTERM)
         _ = await journal?.wait()
         journal = nil

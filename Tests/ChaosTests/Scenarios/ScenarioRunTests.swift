@@ -161,7 +161,10 @@ extension ChaosTests {
                       - memory-kill: 0s..5s
                       - terminate: 0s..5s
             expect:
-              snapshots: 1
+              # A process can be killed between the first one and its record.
+              snapshots: ..1
+              # A kill right behind a sealed checkpoint can leave nothing to go by.
+              rescans-after-kills: ..\(count / 10)
             """
         }
 

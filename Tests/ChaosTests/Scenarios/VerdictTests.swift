@@ -109,6 +109,27 @@ struct VerdictTests {
             marks: [.init(.foreign, "", at: .seconds(8))]
         ),
         Row(
+            name: "a rescan behind a kill is counted apart",
+            metric: .rescansAfterKills,
+            value: 1,
+            records: pushes + [record(9, "custody-lost", ["reason": "wal-truncated"])],
+            marks: [.init(.death, "", at: .seconds(8))]
+        ),
+        Row(
+            name: "and is not unexplained",
+            metric: .unexplainedRescans,
+            value: 0,
+            records: pushes + [record(9, "custody-lost", ["reason": "wal-truncated"])],
+            marks: [.init(.death, "", at: .seconds(8))]
+        ),
+        Row(
+            name: "but only for a reason that a kill can have",
+            metric: .unexplainedRescans,
+            value: 1,
+            records: pushes + [record(9, "custody-lost", ["reason": "growth-hole"])],
+            marks: [.init(.death, "", at: .seconds(8))]
+        ),
+        Row(
             name: "a bucket that changed behind a push that got through is not",
             metric: .unexplainedRescans,
             value: 1,
