@@ -43,6 +43,7 @@ struct HelpTests {
         Verb("chaos check", ["SCENARIO", "--seed N", "--full", "--print"]),
         Verb("chaos list", ["DIR"]),
         Verb("config check", ["FILE", "--json", "--print"]),
+        Verb("ctl", ["REQUEST", "--socket PATH", "--config FILE", "--database FILE"]),
         Verb("demo", ["--samples FILE", "--speed N", "--directory DIR"]),
         Verb("ltx info", ["FILE", "--json"]),
         Verb("ltx pages", ["FILE", "--json"]),
