@@ -21,20 +21,26 @@ public enum RescanCause: Hashable, Sendable {
         let deaths = story.marks.filter { $0.kind == .death }.map(\.at)
         var since = Duration.zero
         var hasFailed = false
+        var pushesSinceRescan = Int.max
         var causes: [RescanCause] = []
         for record in story.records {
             switch record.kind {
             case "push":
                 let push = PushFact(record)
                 hasFailed = !push.isSuccess
+                if pushesSinceRescan < .max { pushesSinceRescan += 1 }
                 if push.isSuccess { since = push.start }
             case "custody-lost":
                 func happened(_ times: [Duration]) -> Bool {
                     times.contains { $0 >= since && $0 <= record.at }
                 }
+                defer { pushesSinceRescan = 0 }
                 let reason = record["reason"] ?? ""
                 if reason.isEmpty {
                     causes.append(.unknown)
+                } else if reason == "no-place", pushesSinceRescan <= 1, let cause = causes.last {
+                    // Beside a writer, a comparison finds the pages but not always a new place.
+                    causes.append(cause)
                 } else if reason == "bucket-changed" {
                     causes.append(hasFailed || happened(deaths) ? .lostAnswer : .unknown)
                 } else if happened(foreign) {

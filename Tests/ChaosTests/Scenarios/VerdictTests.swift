@@ -109,6 +109,24 @@ struct VerdictTests {
             marks: [.init(.foreign, "", at: .seconds(8))]
         ),
         Row(
+            name: "one that only follows from the one before it has the same cause",
+            metric: .rescansAfterKills,
+            value: 2,
+            records: pushes + [
+                record(9, "custody-lost", ["reason": "wal-truncated"]),
+                record(9, "push", ["outcome": "pushed"]),
+                record(10, "custody-lost", ["reason": "no-place"]),
+            ],
+            marks: [.init(.death, "", at: .seconds(8))]
+        ),
+        Row(
+            name: "a lost place out of nowhere is unexplained",
+            metric: .unexplainedRescans,
+            value: 1,
+            records: pushes + [record(10, "custody-lost", ["reason": "no-place"])],
+            marks: [.init(.death, "", at: .seconds(8))]
+        ),
+        Row(
             name: "a rescan behind a kill is counted apart",
             metric: .rescansAfterKills,
             value: 1,
