@@ -81,7 +81,13 @@ let package = Package(
         library("Telemetry", ["CSystemd"]),
         library("Lifecycle", ["CLinux", "SQLiteBridge", "DurableFiles"]),
         library("Collector", ["SQLiteBridge", "DurableFiles"]),
-        library("Chaos", ["DurableFiles"]),
+        library(
+            "Chaos",
+            [
+                "LTXCodec", "SQLiteBridge", "Wire", "Bucket", "Replica", "Replication",
+                "Lifecycle", "Configuration", "CommandLineKit", "DurableFiles",
+            ]
+        ),
         library("Configuration", ["CYAML", "Bucket", "DurableFiles", "Wire"]),
         library("CommandLineKit", ["Configuration", "Bucket", "CLinux"]),
         .executableTarget(
@@ -89,7 +95,7 @@ let package = Package(
             dependencies: [
                 "LTXCodec", "SQLiteBridge", "SQLiteWAL", "Transfer", "Bucket", "Handover",
                 "Replication", "Replica", "Sink",
-                "Telemetry", "Lifecycle", "Collector", "Configuration", "CommandLineKit",
+                "Telemetry", "Lifecycle", "Collector", "Configuration", "CommandLineKit", "Chaos",
                 "DurableFiles", "Wire", "CLinux",
             ],
             swiftSettings: strict,
@@ -138,7 +144,13 @@ let package = Package(
             "InteropTests",
             ["Replication", "Replica", "SQLiteBridge", "Bucket", "LTXCodec"]
         ),
-        tests("ChaosTests", ["Chaos", "SQLiteBridge", "Bucket", "LTXCodec", "Replica"]),
+        tests(
+            "ChaosTests",
+            [
+                "Chaos", "Configuration", "Lifecycle", "SQLiteBridge", "Bucket", "LTXCodec",
+                "Replica", "Wire", "DurableFiles",
+            ]
+        ),
         tests("StoryTests", ["Chaos", "Handover", "LTXCodec", "SQLiteBridge"]),
     ],
     swiftLanguageModes: [.v6]

@@ -32,6 +32,16 @@ struct HelpTests {
                 "--flush-interval TIME", "--interval TIME", "--log-level LEVEL",
             ] + replication
         ),
+        Verb(
+            "chaos run",
+            [
+                "SCENARIO", "--json", "--html FILE", "--seed N", "--full", "--quiet",
+                "--directory DIR", "--unit NAME", "--config FILE", "--proxy PORT:PORT",
+                "--mirror FILE",
+            ]
+        ),
+        Verb("chaos check", ["SCENARIO", "--seed N", "--full", "--print"]),
+        Verb("chaos list", ["DIR"]),
         Verb("config check", ["FILE", "--json", "--print"]),
         Verb("ctl", ["REQUEST", "--socket PATH", "--config FILE", "--database FILE"]),
         Verb("demo", ["--samples FILE", "--speed N", "--directory DIR"]),

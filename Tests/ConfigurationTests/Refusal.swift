@@ -119,7 +119,7 @@ extension Refusal {
         Refusal(
             "impossible durations",
             "push: { interval: 0s }\ncollector: { flush-interval: -30s }",
-            "a.yml:3: push.interval: \"0s\" is out of range: 1s to 24h",
+            "a.yml:3: push.interval: \"0s\" is out of range: 100ms to 24h",
             "a.yml:4: collector.flush-interval: \"-30s\" is out of range: 100ms to 1h"
         ),
         Refusal(
@@ -181,7 +181,7 @@ extension Refusal {
             whole: "push: { interval: 0s }",
             "a.yml: database: is required and not set",
             "a.yml: destination: is required and not set",
-            "a.yml:1: push.interval: \"0s\" is out of range: 1s to 24h"
+            "a.yml:1: push.interval: \"0s\" is out of range: 100ms to 24h"
         ),
         Refusal(
             "a relative path and nothing",
