@@ -30,6 +30,8 @@ public actor Replicator {
     /// See `postponeSnapshots`.
     var postponesSnapshots = false
     private var pushes: UInt64 = 0
+    /// The push has converted the WAL and puts the checkpoint off until it has uploaded.
+    private var owesCheckpoint = false
     private let clock = ContinuousClock()
 
     /// Names a database and a bucket; nothing is opened before the first call.
@@ -193,6 +195,7 @@ public actor Replicator {
             if record.files > 0 { record.moved = true }
             // Whatever was known of the bucket is from before the failure.
             session?.isLineageChecked = false
+            checkpointDespite(&record)
             tend(&record, claim)
         }
         finish(&record)
@@ -253,9 +256,10 @@ public actor Replicator {
                     }
                     try await syncHealing(session, &record, bucketIsReachable: unreachable == nil)
                 }
-                if round == 0, isCheckpointDue(session) {
-                    record.checkpoint = try checkpointIfPossible(session, &record)
-                }
+                // A copy into a directory is quick and whoever reads the bucket waits for it, so
+                // it comes first; a server may take as long as it likes.
+                owesCheckpoint = live == nil && unreachable == nil && !claim.handsOver
+                if round == 0, !owesCheckpoint { try checkpointIfDue(session, &record) }
             } catch let error as FileError where error.isNoSpace && unreachable == nil {
                 // Shipping what is there already may make room for what is new.
                 short = error
@@ -273,6 +277,7 @@ public actor Replicator {
                 var isConfirmed = asksFirst && live != nil
                 if !isConfirmed { isConfirmed = try await isHeadConfirmed(session) }
                 if isConfirmed, try await upload(session, &record) {
+                    if owesCheckpoint { try await checkpointBehind(session, &record) }
                     tidySpool(session, &record, claim, afterLook: false)
                     if let short { throw short }
                     if record.files == 0 {
@@ -288,6 +293,33 @@ public actor Replicator {
             session.isLineageChecked = false
         }
         throw ReplicationError.bucketKeepsChanging
+    }
+
+    private func checkpointIfDue(_ session: Session, _ record: inout PushRecord) throws {
+        guard record.checkpoint == nil, isCheckpointDue(session) else { return }
+        record.checkpoint = try checkpointIfPossible(session, &record)
+    }
+
+    /// The checkpoint behind an upload; what it found in the WAL on its way is shipped as well.
+    private func checkpointBehind(
+        _ session: Session,
+        _ record: inout PushRecord
+    ) async throws {
+        owesCheckpoint = false
+        try checkpointIfDue(session, &record)
+        guard try !session.backlog(for: bucket).isEmpty else { return }
+        if try await !upload(session, &record) { session.isLineageChecked = false }
+    }
+
+    /// The checkpoint of a push whose upload failed.
+    private func checkpointDespite(_ record: inout PushRecord) {
+        guard owesCheckpoint, let session else { return }
+        owesCheckpoint = false
+        do {
+            try checkpointIfDue(session, &record)
+        } catch {
+            record.notes.append("the checkpoint failed: \(error)")
+        }
     }
 
     /// Counts a retryable outcome that came before the database was open.

@@ -25,7 +25,7 @@ struct Device {
 
     /// A device on which an agent makes the database.
     init(empty directory: URL) throws {
-        self.directory = directory
+        self.init(directory, database: directory.appending(path: "health.db").path)
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
     }
 
