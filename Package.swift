@@ -135,6 +135,7 @@ let package = Package(
         ),
         tests("ChaosTests", ["Chaos", "SQLiteBridge", "Bucket", "LTXCodec", "Replica"]),
         tests("StoryTests", ["Chaos", "SQLiteBridge"]),
+        tests("SystemdTests", ["Telemetry"]),
     ],
     swiftLanguageModes: [.v6]
 )

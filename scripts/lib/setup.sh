@@ -20,7 +20,10 @@ packages_to_build=(
     libsqlite3-dev liblz4-dev libzstd-dev libcurl4-openssl-dev libmicrohttpd-dev libsystemd-dev
     libyaml-dev pkg-config
 )
-packages_to_test=(sqlite3 python3 python3-venv shellcheck curl openssl)
+packages_to_test=(
+    sqlite3 python3 python3-venv shellcheck curl openssl
+    systemd systemd-container util-linux procps iproute2 jq
+)
 packages_to_bench=(sqlite3 python3 python3-venv lz4 gcc libc6-dev curl)
 
 project=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd -P)
