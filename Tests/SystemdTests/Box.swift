@@ -1,4 +1,5 @@
 import Foundation
+import Telemetry
 import TestSupport
 import Testing
 
@@ -53,7 +54,10 @@ final class Box: Sendable {
         try await keeper.wait(within: .seconds(60)) { $0.line == "is-up" }
         journal = try Child(
             Self.tool,
-            ["exec", name, "--", "journalctl", "--follow", "--no-tail", "--output=json"]
+            [
+                "exec", name, "--", "journalctl", "--follow", "--no-tail", "--output=json",
+                "--output-fields=\(Self.fields.joined(separator: ","))",
+            ]
         )
     }
 
@@ -121,6 +125,13 @@ extension Box {
         try await run("echo \(word) | systemd-cat -t dormouse-tests")
         return try await journal.wait { $0.line.contains(word) }
     }
+
+    /// What tests look at: a whole entry has a page.
+    private static let fields =
+        [
+            "MESSAGE", "MESSAGE_ID", "PRIORITY", "SYSLOG_IDENTIFIER", "_SYSTEMD_UNIT", "UNIT",
+            "UNIT_RESULT", "EXIT_CODE", "EXIT_STATUS",
+        ] + Field.allCases.map(\.journalName)
 
     /// Waits for an entry behind a mark that has all these fields.
     ///

@@ -63,16 +63,20 @@ struct Stage: Sendable {
 
     // MARK: The service
 
-    /// Sets something in the agent's unit, in force with its next start.
-    func dropIn(_ name: String, _ settings: String) async throws {
-        let directory = "/etc/systemd/system/\(Self.agent).d"
+    /// Sets something in a unit, in force with its next start.
+    func dropIn(
+        _ name: String,
+        _ settings: String,
+        _ unit: String = "dormouse-agent"
+    ) async throws {
+        let directory = "/etc/systemd/system/\(unit).service.d"
         try await box.write("[Service]\n\(settings)\n", to: "\(directory)/\(name).conf")
         try await box.run("systemctl daemon-reload")
     }
 
-    func removeDropIn(_ name: String) async throws {
+    func removeDropIn(_ name: String, _ unit: String = "dormouse-agent") async throws {
         try await box.run(
-            "rm -f /etc/systemd/system/\(Self.agent).d/\(name).conf; systemctl daemon-reload"
+            "rm /etc/systemd/system/\(unit).service.d/\(name).conf; systemctl daemon-reload"
         )
     }
 
@@ -164,8 +168,10 @@ struct Stage: Sendable {
         #expect(pushes.count <= snapshots, sourceLocation: sourceLocation)
         #expect(forced.count <= snapshots, "\(forced)", sourceLocation: sourceLocation)
 
+        // What could not be flushed and is kept has rows, too.
         let flushed = try await box.entries([
-            "MESSAGE_ID": RecordKind.flush.messageID.description
+            "MESSAGE_ID": RecordKind.flush.messageID.description,
+            "MESSAGE": "samples flushed",
         ]).compactMap { $0["DORMOUSE_ROWS"].flatMap { Int($0) } }.reduce(0, +)
         let text = try await box.run(
             """

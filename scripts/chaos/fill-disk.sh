@@ -39,13 +39,18 @@ undo() {
     rm -f -- "$filler"
 }
 
+# Bytes that are free.
+free() {
+    df --output=avail --block-size=1 -- "$directory" | tail -n 1 | tr -d ' '
+}
+
 undo_on_exit
-free=$(($(df --output=avail --block-size=1 -- "$directory" | tail -n 1)))
+free=$(free)
 ((free > leave)) || die "only $free bytes are free in $directory"
 fallocate --length "$((free - leave))" -- "$filler" 2>/dev/null ||
     # What is left of a file system that cannot say beforehand.
     dd if=/dev/zero of="$filler" bs=1M status=none 2>/dev/null || true
-say "filled $directory, $(df --output=avail --block-size=1 -- "$directory" | tail -n 1) bytes left"
+say "filled $directory, $(free) bytes left"
 sleep "$seconds"
 undo
 say 'there is room again'

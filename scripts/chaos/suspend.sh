@@ -35,4 +35,5 @@ systemctl kill --signal=SIGSTOP "$unit"
 say "stopped for $seconds s"
 sleep "$seconds"
 undo
+trap - EXIT
 report
