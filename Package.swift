@@ -121,7 +121,7 @@ let package = Package(
             ]
         ),
         tests("TelemetryTests", ["Telemetry"]),
-        tests("LifecycleTests", ["Lifecycle", "SQLiteBridge"]),
+        tests("LifecycleTests", ["Lifecycle", "SQLiteBridge", "DurableFiles"]),
         tests("CollectorTests", ["Collector", "SQLiteBridge", "SQLiteWAL"]),
         tests("ConfigurationTests", ["Configuration", "Bucket", "Collector", "Wire"]),
         tests("CommandLineKitTests", ["CommandLineKit", "Configuration", "Bucket", "Wire"]),

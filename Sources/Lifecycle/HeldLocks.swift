@@ -7,6 +7,11 @@ public struct HeldLock: Hashable, Sendable, CustomStringConvertible {
     /// `POSIX`, `FLOCK` or `OFDLCK`, and `READ` or `WRITE`, as the kernel says it.
     public var kind: String
 
+    public init(path: String, kind: String) {
+        self.path = path
+        self.kind = kind
+    }
+
     public var description: String { "\(kind) on \(path)" }
 
     /// The locks on files in a directory.

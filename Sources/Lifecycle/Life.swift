@@ -150,6 +150,11 @@ public struct Life: Hashable, Sendable {
 
     public struct RefusedExtension: Error, Hashable, Sendable, CustomStringConvertible {
         public var reason: Refusal
+
+        public init(reason: Refusal) {
+            self.reason = reason
+        }
+
         public var description: String { reason.rawValue }
     }
 

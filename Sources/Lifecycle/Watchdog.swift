@@ -14,6 +14,12 @@ public struct Watchdog: Hashable, Sendable {
         public var operation: String
         /// When it was last seen to get on.
         public var since: Instant
+
+        public init(actor: String, operation: String, since: Instant) {
+            self.actor = actor
+            self.operation = operation
+            self.since = since
+        }
     }
 
     public enum Verdict: Hashable, Sendable {

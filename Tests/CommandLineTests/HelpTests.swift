@@ -33,6 +33,7 @@ struct HelpTests {
             ] + replication
         ),
         Verb("config check", ["FILE", "--json", "--print"]),
+        Verb("ctl", ["REQUEST", "--socket PATH", "--config FILE", "--database FILE"]),
         Verb("demo", ["--samples FILE", "--speed N", "--directory DIR"]),
         Verb("ltx info", ["FILE", "--json"]),
         Verb("ltx pages", ["FILE", "--json"]),

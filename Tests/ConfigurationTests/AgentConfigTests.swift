@@ -55,6 +55,11 @@ struct AgentConfigTests {
         #expect(config.collector.speed == 2.5)
         #expect(config.log.level == .debug)
         #expect(config.log.format == .logfmt)
+        #expect(config.control == "/run/x/control")
+        #expect(config.lifecycle.backgroundBudget == .seconds(20))
+        #expect(config.lifecycle.extensionTime == .seconds(5))
+        #expect(config.lifecycle.extensions == 2)
+        #expect(config.lifecycle.sharedContainer)
     }
 
     @Test("each kind of source is read with its settings")
@@ -127,6 +132,8 @@ let good = """
       pages: 250
       pin: yield
     backlog: { budget: 8MB, limit: 3GiB }
+    control: /run/x/control
+    lifecycle: { background-budget: 20s, extension: 5s, extensions: 2, shared-container: true }
     collector:
       flush-interval: 500ms
       speed: 2.5

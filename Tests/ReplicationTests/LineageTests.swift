@@ -143,7 +143,11 @@ struct LineageTests {
                 let path = source.bucketPath + "/ltx/0/" + name
                 try FileManager.default.removeItem(atPath: path)
             }
-            if isResident { await replicator.resumed() } else { replicator = source.replicator() }
+            if isResident {
+                try await replicator.resumed()
+            } else {
+                replicator = source.replicator()
+            }
             let push = await replicator.push()
             expectRepaired(push, .broken)
             #expect(push.kinds == [.snapshot(.bucketBroken)])

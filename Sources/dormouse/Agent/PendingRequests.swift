@@ -18,6 +18,7 @@ struct PendingRequests {
 
     typealias Answer = (peer: UInt64, line: String)
 
+    var wantsPush: Bool { !pushes.isEmpty }
     var wantsCheckpoint: Bool { !checkpoints.isEmpty }
 
     mutating func addPush(_ peer: UInt64, isPushing: Bool) {

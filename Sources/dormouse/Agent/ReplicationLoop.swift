@@ -260,6 +260,8 @@ final class ReplicationLoop {
         }
         showStatus()
         await send(requests.pushed(record))
+        // Whoever asked while it was going on means another one.
+        if requests.wantsPush { requestPush() }
     }
 
     private func cameToRest() async {
@@ -417,6 +419,7 @@ final class ReplicationLoop {
     /// Takes an event of the process's life, and does what entering a phase brings with it.
     func handle(_ event: Life.Event) async {
         let now = clock.now
+        let before = life.phase
         guard life.handle(event, at: now) else { return }
         sentence.phase = life.phase
         isOverdueTold = false
@@ -424,7 +427,7 @@ final class ReplicationLoop {
         case .foreground:
             window = nil
             // What waited in the background is not waited for any longer.
-            schedule.requested(at: now)
+            if before != .launching { schedule.requested(at: now) }
         case .background:
             window = PushSchedule(interval: .milliseconds(500), retryCap: .seconds(5), now: now)
         case .launching, .suspended, .resuming: break
@@ -451,7 +454,7 @@ final class ReplicationLoop {
     // MARK: Time limits
 
     /// How long after its time a job that does not end keeps a process that was told to end.
-    private static let grace = Duration.seconds(1)
+    private static let grace = Duration.milliseconds(250)
 
     private func cutIfLate() async {
         let now = clock.now
