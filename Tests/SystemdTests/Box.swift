@@ -143,10 +143,20 @@ extension Box {
         within limit: Duration = .seconds(30)
     ) async throws -> [String: String] {
         let texts = fields.map { "\"\($0)\":\"\($1)\"" }
-        let index = try await journal.wait(from: mark, within: limit) { record in
-            texts.allSatisfy(record.line.contains)
+        do {
+            let index = try await journal.wait(from: mark, within: limit) { record in
+                texts.allSatisfy(record.line.contains)
+            }
+            return Self.fields(journal.records[index - 1].line)
+        } catch {
+            let last = journal.records.suffix(20).map { Self.fields($0.line)["MESSAGE"] ?? "" }
+            throw Child.Failure(
+                description: """
+                    no entry with \(texts.joined(separator: " ")); the last ones say
+                    \(last.joined(separator: "\n"))
+                    """
+            )
         }
-        return Self.fields(journal.records[index - 1].line)
     }
 
     /// All entries behind a mark that have all these fields, as of now.
