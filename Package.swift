@@ -34,7 +34,10 @@ let package = Package(
     products: [
         .library(
             name: "Dormouse",
-            targets: ["LTXCodec", "SQLiteBridge", "SQLiteWAL", "Bucket", "Replication", "Replica"]
+            targets: [
+                "LTXCodec", "SQLiteBridge", "SQLiteWAL", "Bucket", "Handover", "Replication",
+                "Replica",
+            ]
         ),
         .executable(name: "dormouse", targets: ["dormouse"]),
     ],
@@ -59,12 +62,13 @@ let package = Package(
         library("Wire", ["LTXCodec"]),
         library("Transfer", ["CCurl", "DurableFiles", "Wire"]),
         library("Bucket", ["LTXCodec", "DurableFiles", "Wire", "Transfer"]),
+        library("Handover", ["LTXCodec", "DurableFiles", "Bucket"]),
         library("Replica", ["CZstd", "LTXCodec", "SQLiteBridge", "Bucket", "DurableFiles"]),
         library(
             "Replication",
             [
-                "LTXCodec", "SQLiteBridge", "SQLiteWAL", "Transfer", "Bucket", "Replica",
-                "DurableFiles",
+                "LTXCodec", "SQLiteBridge", "SQLiteWAL", "Transfer", "Bucket", "Handover",
+                "Replica", "DurableFiles",
             ]
         ),
         library(
@@ -77,15 +81,21 @@ let package = Package(
         library("Telemetry", ["CSystemd"]),
         library("Lifecycle", ["CLinux", "SQLiteBridge", "DurableFiles"]),
         library("Collector", ["SQLiteBridge", "DurableFiles"]),
-        library("Chaos", ["DurableFiles"]),
+        library(
+            "Chaos",
+            [
+                "LTXCodec", "SQLiteBridge", "Wire", "Bucket", "Replica", "Replication",
+                "Lifecycle", "Configuration", "CommandLineKit", "DurableFiles",
+            ]
+        ),
         library("Configuration", ["CYAML", "Bucket", "DurableFiles", "Wire"]),
         library("CommandLineKit", ["Configuration", "Bucket", "CLinux"]),
         .executableTarget(
             name: "dormouse",
             dependencies: [
-                "LTXCodec", "SQLiteBridge", "SQLiteWAL", "Transfer", "Bucket", "Replication",
-                "Replica", "Sink",
-                "Telemetry", "Lifecycle", "Collector", "Configuration", "CommandLineKit",
+                "LTXCodec", "SQLiteBridge", "SQLiteWAL", "Transfer", "Bucket", "Handover",
+                "Replication", "Replica", "Sink",
+                "Telemetry", "Lifecycle", "Collector", "Configuration", "CommandLineKit", "Chaos",
                 "DurableFiles", "Wire", "CLinux",
             ],
             swiftSettings: strict,
@@ -104,11 +114,12 @@ let package = Package(
         tests("WireTests", ["Wire", "LTXCodec"]),
         tests("TransferTests", ["Transfer", "Wire", "DurableFiles"]),
         tests("BucketTests", ["Bucket", "LTXCodec", "DurableFiles", "Transfer", "Wire"]),
+        tests("HandoverTests", ["Handover", "Bucket", "LTXCodec", "DurableFiles"]),
         tests(
             "ReplicationTests",
             [
                 "Replication", "Replica", "SQLiteBridge", "SQLiteWAL", "LTXCodec", "Bucket",
-                "DurableFiles",
+                "Handover", "DurableFiles",
             ]
         ),
         tests("ReplicaTests", ["Replica", "Bucket", "LTXCodec", "SQLiteBridge", "DurableFiles"]),
@@ -133,8 +144,14 @@ let package = Package(
             "InteropTests",
             ["Replication", "Replica", "SQLiteBridge", "Bucket", "LTXCodec"]
         ),
-        tests("ChaosTests", ["Chaos", "SQLiteBridge", "Bucket", "LTXCodec", "Replica"]),
-        tests("StoryTests", ["Chaos", "SQLiteBridge"]),
+        tests(
+            "ChaosTests",
+            [
+                "Chaos", "Configuration", "Lifecycle", "SQLiteBridge", "Bucket", "LTXCodec",
+                "Replica", "Wire", "DurableFiles",
+            ]
+        ),
+        tests("StoryTests", ["Chaos", "Handover", "LTXCodec", "SQLiteBridge"]),
         tests("SystemdTests", ["Telemetry"]),
     ],
     swiftLanguageModes: [.v6]

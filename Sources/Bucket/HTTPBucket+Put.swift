@@ -20,7 +20,8 @@ extension HTTPBucket {
             url: url(route),
             headers: headers(of: file, facts),
             source: local,
-            answerDeadline: options.http.deadlines.answer
+            answerDeadline: options.http.deadlines.answer,
+            checksum: facts.fileChecksum
         )
         let answer = try await send(upload)
         if let failure = TransferFailure(answer, url: upload.url) {
@@ -141,6 +142,8 @@ struct Upload {
     var source: FileSource
     /// How long the target may take once it has everything.
     var answerDeadline: Duration
+    /// What the bytes are, where that is known: the same from wherever they are read.
+    var checksum = Checksum.none
 
     /// All of it in one request.
     func plainRequest(_ bucket: HTTPBucket) -> HTTPRequest {

@@ -24,6 +24,10 @@ public struct HTTPBucketOptions: Sendable {
     public var deadMan: Duration
     /// Where large files are kept while they are read; `nil`: `TMPDIR`, else `/var/tmp`.
     public var spoolDirectory: String?
+    /// Where uploads under way are remembered; `nil`: beside the file that is uploaded.
+    ///
+    /// Two processes that share it go on with each other's uploads.
+    public var uploadRecords: String?
 
     public init(
         token: BearerToken? = nil,
@@ -32,7 +36,8 @@ public struct HTTPBucketOptions: Sendable {
         plainLimit: Int64 = 256 << 10,
         partSize: Int64? = nil,
         deadMan: Duration = .seconds(45),
-        spoolDirectory: String? = nil
+        spoolDirectory: String? = nil,
+        uploadRecords: String? = nil
     ) {
         self.token = token
         self.writerID = writerID
@@ -41,6 +46,7 @@ public struct HTTPBucketOptions: Sendable {
         self.partSize = partSize
         self.deadMan = deadMan
         self.spoolDirectory = spoolDirectory
+        self.uploadRecords = uploadRecords
     }
 
     /// The variable that holds a token where nothing else is configured.

@@ -86,16 +86,22 @@ public struct WriteFacts: Hashable, Sendable {
     public var checksum: Checksum
     /// Take the writer's lease from whoever has it.
     public var takesOver: Bool
+    /// The checksum at the end of the file, which tells it from any other of its name.
+    ///
+    /// An upload that another process began is known again by it; `.none` says nothing.
+    public var fileChecksum: Checksum
 
     public init(
         writer: String? = nil,
         lineage: String? = nil,
         checksum: Checksum = .none,
-        takesOver: Bool = false
+        takesOver: Bool = false,
+        fileChecksum: Checksum = .none
     ) {
         self.writer = writer
         self.lineage = lineage
         self.checksum = checksum
         self.takesOver = takesOver
+        self.fileChecksum = fileChecksum
     }
 }

@@ -56,7 +56,12 @@ struct ResumableUpload {
         for name in [WireHeader.checksum, WireHeader.writerTakeover] { headers.set(name, nil) }
         let told = headers.lines.joined(separator: "\n")
         target = "\(upload.method.rawValue) \(upload.url) \(UploadRecord.crc(told))"
-        file = UploadRecordFile(source: upload.source.path, target: upload.url)
+        file = UploadRecordFile(upload, directory: bucket.options.uploadRecords)
+        guard !upload.checksum.isPresent else {
+            source = "checksum \(upload.checksum)"
+            partSize = bucket.options.partSize.map { max(1, $0) } ?? .max
+            return
+        }
         do throws(FileError) {
             let status = try upload.source.status()
             let identity = status.identity

@@ -1,5 +1,6 @@
 import DurableFiles
 import LTXCodec
+import Transfer
 
 /// What is remembered of an upload under way, so that another process can go on with it.
 struct UploadRecord: Hashable, Sendable {
@@ -8,7 +9,7 @@ struct UploadRecord: Hashable, Sendable {
     /// The path of the upload resource on the same server.
     var location: String
     var sizeInBytes: Int64
-    /// Which file it is: device, inode and modification time.
+    /// Which file it is: its checksum, else device, inode and modification time.
     var source: String
     /// The version of the draft that the server took.
     var interop: String
@@ -75,17 +76,20 @@ struct UploadRecord: Hashable, Sendable {
     }
 }
 
-/// Where the record of one upload is kept: beside the file that is uploaded.
+/// Where the record of one upload is kept: beside the file that is uploaded, unless configured.
 struct UploadRecordFile {
     let path: String
     private var directory: String { Path.parent(of: path) }
 
     /// Named for the address and the file, so that each destination of a file has its own.
-    init(source: String, target: String) {
-        let directory = Path.join(Path.parent(of: source), "uploads")
+    ///
+    /// Bytes that are known by their checksum may lie under another name for another process.
+    init(_ upload: Upload, directory: String?) {
+        let source = upload.source.path
+        let name = upload.checksum.isPresent ? "" : " " + Path.name(of: source)
         path = Path.join(
-            directory,
-            "\(UploadRecord.crc(target + " " + Path.name(of: source))).upload"
+            directory ?? Path.join(Path.parent(of: source), "uploads"),
+            "\(UploadRecord.crc(upload.url + name)).upload"
         )
     }
 

@@ -51,6 +51,7 @@ extension AgentConfig {
                     .init("limit", .text(ByteSize.text(backlog.limit))),
                 ])
             ),
+        ] + transferSettings + [
             .init(
                 "collector",
                 .group([
@@ -83,6 +84,14 @@ extension AgentConfig {
 
     /// The configuration in force as YAML that reads back to the same.
     public var yaml: String { ConfigurationValue.yaml(of: settings) }
+
+    private var transferSettings: [ConfigurationValue.Setting] {
+        guard let spool = transfer.spool else { return [] }
+        let settings: [ConfigurationValue.Setting] = [
+            .init("spool", .text(spool)), .init("start", .text(transfer.start.rawValue)),
+        ]
+        return [.init("transfer", .group(settings))]
+    }
 
     /// What has no use for a directory is not printed beside one.
     private var httpSettings: [ConfigurationValue.Setting] {

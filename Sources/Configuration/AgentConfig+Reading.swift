@@ -40,6 +40,38 @@ extension AgentConfig {
             return reader.read(root)
         }
     }
+
+    /// Reads the settings of a group in another file, which chooses the two places itself.
+    ///
+    /// - Parameters:
+    ///   - node: The group.
+    ///   - path: Where it is, for messages.
+    ///   - problems: Gets what is wrong.
+    /// - Returns: The settings with made-up places; `nil` when the group is none.
+    package static func group(
+        _ node: YAMLNode,
+        path: String,
+        problems: ProblemList
+    ) -> AgentConfig? {
+        guard case .mapping(var entries) = node.content else {
+            _ = Section(node, path: path, schema: .agent, problems: problems)
+            return nil
+        }
+        for name in ["database", "destination"] {
+            if let entry = entries.first(where: { $0.key == name }) {
+                let why = "is chosen by whoever runs this"
+                problems.add(why, key: Section.join(path, name), line: entry.line)
+                return nil
+            }
+            let place = YAMLNode(
+                content: .scalar(YAMLScalar(text: "/\(name)", isPlain: true)),
+                line: node.line
+            )
+            entries.append(YAMLEntry(key: name, line: node.line, value: place))
+        }
+        var reader = AgentReader(problems: problems)
+        return reader.read(YAMLNode(content: .mapping(entries), line: node.line), path: path)
+    }
 }
 
 /// Walks the document once, section by section.
@@ -52,8 +84,8 @@ struct AgentReader {
     }
 
     /// - Returns: `nil` when a required setting is missing or wrong; that has been reported.
-    mutating func read(_ root: YAMLNode) -> AgentConfig? {
-        guard var top = Section(root, path: "", schema: .agent, problems: problems) else {
+    mutating func read(_ root: YAMLNode, path: String = "") -> AgentConfig? {
+        guard var top = Section(root, path: path, schema: .agent, problems: problems) else {
             return nil
         }
         let database = top.absolutePath("database", required: true)
@@ -75,7 +107,7 @@ struct AgentReader {
         }
         if var section = top.section("push") {
             let day: Duration = .seconds(86_400)
-            if let value = section.duration("interval", in: .seconds(1)...day) {
+            if let value = section.duration("interval", in: .milliseconds(100)...day) {
                 config.push.interval = value
             }
             if let value = section.flag("on-start") { config.push.onStart = value }
@@ -99,6 +131,10 @@ struct AgentReader {
                 let key = section.key("limit")
                 problems.add("is below \"budget\"", key: key, line: section.line(of: "limit"))
             }
+            finish(section)
+        }
+        if var section = top.section("transfer") {
+            config.transfer = transfer(in: &section, destination: destination)
             finish(section)
         }
         if var section = top.section("collector") {
@@ -188,6 +224,32 @@ struct AgentReader {
             http.requestTimeout = value
         }
         return http
+    }
+
+    private func transfer(
+        in section: inout Section,
+        destination: BucketAddress?
+    ) -> AgentConfig.Transfer {
+        var transfer = AgentConfig.Transfer()
+        let spool = section.absolutePath("spool")
+        transfer.spool = spool?.value
+        if let spool, case .directory(let bucket)? = destination,
+            spool.value == bucket || spool.value.hasPrefix(bucket + "/")
+        {
+            let why = "lies in \"destination\": what waits must not pass for what is stored"
+            problems.add(why, key: section.key("spool"), line: spool.line)
+        }
+        if let start = section.choice("start", AgentConfig.Transfer.Start.self) {
+            transfer.start = start
+        }
+        if transfer.start == .child, !section.has("spool") {
+            problems.add(
+                "needs \"spool\" beside it",
+                key: section.key("start"),
+                line: section.line(of: "start")
+            )
+        }
+        return transfer
     }
 
     private func lifecycle(in section: inout Section) -> AgentConfig.Lifecycle {

@@ -12,6 +12,7 @@ public struct AgentConfig: Hashable, Sendable {
     public var push = Push()
     public var checkpoint = Checkpoint()
     public var backlog = Backlog()
+    public var transfer = Transfer()
     public var collector = Collector()
     public var streams = Stream.defaults
     public var log = Log()
@@ -74,6 +75,21 @@ public struct AgentConfig: Hashable, Sendable {
         public var budget: Int64 = 256 << 20
         /// Bytes above which they are given up, and found again by comparing.
         public var limit: Int64 = 1 << 30
+    }
+
+    /// How files are handed over to a process that outlives the agent.
+    public struct Transfer: Hashable, Sendable {
+        /// Absolute path of a directory; without it nothing is handed over.
+        public var spool: String?
+        public var start = Start.none
+
+        /// Who starts `dormouse transfer`.
+        public enum Start: String, CaseIterable, Sendable {
+            /// Somebody else, such as a path unit of systemd.
+            case none
+            /// The agent, as a process that survives it.
+            case child
+        }
     }
 
     /// Whether a read transaction keeps other checkpointers out between syncs.

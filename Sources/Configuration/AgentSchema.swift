@@ -13,6 +13,7 @@ extension Schema {
         "push", "push.interval", "push.on-start", "push.on-conflict",
         "checkpoint", "checkpoint.pages", "checkpoint.pin",
         "backlog", "backlog.budget", "backlog.limit",
+        "transfer", "transfer.spool", "transfer.start",
         "collector", "collector.flush-interval", "collector.speed",
         "lifecycle", "lifecycle.background-budget", "lifecycle.extension", "lifecycle.extensions",
         "lifecycle.shared-container",

@@ -2,11 +2,11 @@ import DurableFiles
 import Glibc
 
 /// The bytes of a configuration file, read whole and bounded.
-enum ConfigurationFile {
+package enum ConfigurationFile {
     /// Larger than any settings file and small enough to be harmless.
     static let sizeLimit = 1 << 20
 
-    static func read(_ path: String) throws(ConfigurationError) -> [UInt8] {
+    package static func read(_ path: String) throws(ConfigurationError) -> [UInt8] {
         guard !path.isEmpty, !path.utf8.contains(0) else { throw failure(path, "not a file name") }
         do {
             return try contents(of: path)
@@ -22,7 +22,7 @@ enum ConfigurationFile {
     /// Reads the bytes of a file into a configuration, or throws everything that was reported.
     ///
     /// `read` gets the document, reports what is wrong with it, and is `nil` then.
-    static func parse<Config>(
+    package static func parse<Config>(
         _ bytes: [UInt8],
         file: String,
         read: (YAMLNode, ProblemList) -> Config?

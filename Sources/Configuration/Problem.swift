@@ -48,10 +48,12 @@ public struct ConfigurationError: Error, Hashable, Sendable, CustomStringConvert
 }
 
 /// Problems as they are found; reading goes on, so that all are told at once.
-final class ProblemList {
-    private(set) var problems: [Problem] = []
+package final class ProblemList {
+    package private(set) var problems: [Problem] = []
 
-    func add(_ message: String, key: String = "", line: Int?) {
+    package init() {}
+
+    package func add(_ message: String, key: String = "", line: Int?) {
         problems.append(Problem(line: line, key: key, message: message))
     }
 }

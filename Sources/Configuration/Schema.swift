@@ -1,14 +1,20 @@
 /// What is known about the keys of one kind of file beyond their own sections.
-struct Schema: Sendable {
+package struct Schema: Sendable {
     /// Whose file it is, such as `an agent`.
-    let program: String
+    package let program: String
     /// Every key, by its path; a test compares the list with what reading asks for.
-    let paths: [String]
+    package let paths: [String]
     /// Settings that people who know other programs look for, and why they are not here.
-    let unsupported: [String: String]
+    package let unsupported: [String: String]
+
+    package init(program: String, paths: [String], unsupported: [String: String] = [:]) {
+        self.program = program
+        self.paths = paths
+        self.unsupported = unsupported
+    }
 
     /// The groups in which a key exists; the empty path is the top level.
-    func homes(of name: String) -> [String] {
+    package func homes(of name: String) -> [String] {
         paths.compactMap { path in
             var parts = path.split(separator: ".")
             guard let last = parts.popLast(), last == name else { return nil }

@@ -1,11 +1,11 @@
 /// Typed values. Each reports what is wrong with it and is `nil` then, or when it is not there.
 extension Section {
-    mutating func text(_ name: String, required isRequired: Bool = false) -> YAMLText? {
+    package mutating func text(_ name: String, required isRequired: Bool = false) -> YAMLText? {
         guard let node = isRequired ? required(name) : node(name) else { return nil }
         return text(node, key: key(name))
     }
 
-    func text(_ node: YAMLNode, key: String) -> YAMLText? {
+    package func text(_ node: YAMLNode, key: String) -> YAMLText? {
         guard case .scalar(let scalar) = node.content, !scalar.isEmpty else {
             wrongType(node, key: key, wanted: "a text")
             return nil
@@ -21,7 +21,7 @@ extension Section {
         return YAMLText(value: scalar.text, line: node.line)
     }
 
-    mutating func flag(_ name: String) -> Bool? {
+    package mutating func flag(_ name: String) -> Bool? {
         guard let node = node(name) else { return nil }
         guard case .scalar(let scalar) = node.content, scalar.isPlain,
             ["true", "false"].contains(scalar.text)
@@ -32,7 +32,7 @@ extension Section {
         return scalar.text == "true"
     }
 
-    mutating func integer<Value: FixedWidthInteger>(
+    package mutating func integer<Value: FixedWidthInteger>(
         _ name: String,
         in range: ClosedRange<Value>
     ) -> Value? {
@@ -51,7 +51,7 @@ extension Section {
         return value
     }
 
-    mutating func speed(_ name: String, from minimum: Double = 0.001) -> Double? {
+    package mutating func speed(_ name: String, from minimum: Double = 0.001) -> Double? {
         guard let node = node(name) else { return nil }
         guard case .scalar(let scalar) = node.content, scalar.isPlain, !scalar.isEmpty,
             scalar.text.utf8.allSatisfy({ "0123456789.-".utf8.contains($0) }),
@@ -68,7 +68,7 @@ extension Section {
         return value
     }
 
-    mutating func duration(_ name: String, in range: ClosedRange<Duration>) -> Duration? {
+    package mutating func duration(_ name: String, in range: ClosedRange<Duration>) -> Duration? {
         guard let node = node(name) else { return nil }
         guard case .scalar(let scalar) = node.content, !scalar.isEmpty else {
             wrongType(node, key: key(name), wanted: "a duration such as 30s")
@@ -89,7 +89,7 @@ extension Section {
         }
     }
 
-    mutating func size(_ name: String, in range: ClosedRange<Int64>) -> Int64? {
+    package mutating func size(_ name: String, in range: ClosedRange<Int64>) -> Int64? {
         guard let node = node(name) else { return nil }
         guard case .scalar(let scalar) = node.content, !scalar.isEmpty else {
             wrongType(node, key: key(name), wanted: "a size such as 64MiB")
@@ -110,12 +110,12 @@ extension Section {
         }
     }
 
-    mutating func choice<Value>(_ name: String, _: Value.Type = Value.self) -> Value?
+    package mutating func choice<Value>(_ name: String, _: Value.Type = Value.self) -> Value?
     where Value: RawRepresentable<String> & CaseIterable {
         node(name).flatMap { choice($0, key: key(name)) }
     }
 
-    func choice<Value>(_ node: YAMLNode, key: String, _: Value.Type = Value.self) -> Value?
+    package func choice<Value>(_ node: YAMLNode, key: String, _: Value.Type = Value.self) -> Value?
     where Value: RawRepresentable<String> & CaseIterable {
         let words = Value.allCases.map(\.rawValue)
         let wanted = "one of " + words.joined(separator: ", ")
@@ -135,7 +135,9 @@ extension Section {
     }
 
     /// An absolute path that can be a file's: what it names is looked at when it is used.
-    mutating func absolutePath(_ name: String, required isRequired: Bool = false) -> YAMLText? {
+    package mutating func absolutePath(_ name: String, required isRequired: Bool = false)
+        -> YAMLText?
+    {
         guard let text = text(name, required: isRequired) else { return nil }
         guard text.value.hasPrefix("/") else {
             problems.add(
@@ -157,7 +159,7 @@ extension Section {
         return text
     }
 
-    func wrongType(_ node: YAMLNode, key: String, wanted: String) {
+    package func wrongType(_ node: YAMLNode, key: String, wanted: String) {
         if case .refused = node.content { return }
         problems.add("must be \(wanted), not \(node.kind)", key: key, line: node.line)
     }
@@ -172,11 +174,11 @@ extension Section {
 }
 
 /// A text value and the line it is on.
-struct YAMLText {
-    var value: String
-    var line: Int
+package struct YAMLText {
+    package var value: String
+    package var line: Int
 
-    var excerpt: String {
+    package var excerpt: String {
         YAMLScalar(text: value, isPlain: true).excerpt
     }
 }

@@ -2,18 +2,18 @@
 ///
 /// The keys that a section knows are exactly those it is asked for: whatever is left over at
 /// `finish` is reported. So a key cannot be accepted and then do nothing.
-struct Section {
+package struct Section {
     /// Where the section is, such as `push` or `streams[0].source`; empty at the top.
-    let path: String
-    let line: Int
-    let schema: Schema
-    let problems: ProblemList
+    package let path: String
+    package let line: Int
+    package let schema: Schema
+    package let problems: ProblemList
     private let entries: [String: YAMLEntry]
     private let order: [YAMLEntry]
-    private(set) var known: [String] = []
+    package private(set) var known: [String] = []
 
     /// Reports what is not a mapping, keys that are there twice, and mappings without an end.
-    init?(_ node: YAMLNode, path: String, schema: Schema, problems: ProblemList) {
+    package init?(_ node: YAMLNode, path: String, schema: Schema, problems: ProblemList) {
         guard case .mapping(let all) = node.content else {
             if case .refused = node.content { return nil }
             problems.add(
@@ -45,30 +45,30 @@ struct Section {
         self.order = order
     }
 
-    static func join(_ path: String, _ key: String) -> String {
+    package static func join(_ path: String, _ key: String) -> String {
         path.isEmpty ? key : "\(path).\(key)"
     }
 
-    func key(_ name: String) -> String {
+    package func key(_ name: String) -> String {
         Self.join(path, name)
     }
 
     /// The value of a key, and from now on the key is known.
-    mutating func node(_ name: String) -> YAMLNode? {
+    package mutating func node(_ name: String) -> YAMLNode? {
         known.append(name)
         return entries[name]?.value
     }
 
     /// Whether a key is there, and where; asking does not make it known.
-    func line(of name: String) -> Int? {
+    package func line(of name: String) -> Int? {
         entries[name]?.line
     }
 
-    func has(_ name: String) -> Bool {
+    package func has(_ name: String) -> Bool {
         entries[name] != nil
     }
 
-    mutating func required(_ name: String) -> YAMLNode? {
+    package mutating func required(_ name: String) -> YAMLNode? {
         let node = node(name)
         if node == nil {
             problems.add(
@@ -81,12 +81,12 @@ struct Section {
     }
 
     /// The section under a key; without the key there is none, and defaults hold.
-    mutating func section(_ name: String) -> Section? {
+    package mutating func section(_ name: String) -> Section? {
         node(name).flatMap { Section($0, path: key(name), schema: schema, problems: problems) }
     }
 
     /// Reports every key that nobody has asked for.
-    func finish(elsewhere: [String: String] = [:]) {
+    package func finish(elsewhere: [String: String] = [:]) {
         for entry in order where !known.contains(entry.key) {
             let name = YAMLScalar(text: entry.key, isPlain: true).excerpt
             problems.add(

@@ -1,6 +1,6 @@
 /// A piece of a YAML document that knows where it stood.
-struct YAMLNode {
-    enum Content {
+package struct YAMLNode {
+    package enum Content {
         case scalar(YAMLScalar)
         case sequence([YAMLNode])
         case mapping([YAMLEntry])
@@ -8,12 +8,17 @@ struct YAMLNode {
         case refused
     }
 
-    var content: Content
+    package var content: Content
     /// From 1.
-    var line: Int
+    package var line: Int
+
+    package init(content: Content, line: Int) {
+        self.content = content
+        self.line = line
+    }
 
     /// What it is, in words for a message.
-    var kind: String {
+    package var kind: String {
         switch content {
         case .scalar(let scalar) where scalar.isEmpty: "nothing"
         case .scalar(let scalar): scalar.isPlain ? "\"\(scalar.excerpt)\"" : "a quoted text"
@@ -24,18 +29,23 @@ struct YAMLNode {
     }
 }
 
-struct YAMLScalar {
-    var text: String
+package struct YAMLScalar {
+    package var text: String
     /// Written without quotes, and not as a block.
-    var isPlain: Bool
+    package var isPlain: Bool
+
+    package init(text: String, isPlain: Bool) {
+        self.text = text
+        self.isPlain = isPlain
+    }
 
     /// Nothing at all after the colon, or one of YAML's words for it.
-    var isEmpty: Bool {
+    package var isEmpty: Bool {
         isPlain && ["", "~", "null", "Null", "NULL"].contains(text)
     }
 
     /// Short and on one line, fit for a message.
-    var excerpt: String {
+    package var excerpt: String {
         let start = text.unicodeScalars.prefix(40)
             .map { $0.value < 0x20 || $0.value == 0x7F ? "?" : String($0) }
             .joined()
@@ -43,8 +53,14 @@ struct YAMLScalar {
     }
 }
 
-struct YAMLEntry {
-    var key: String
-    var line: Int
-    var value: YAMLNode
+package struct YAMLEntry {
+    package var key: String
+    package var line: Int
+    package var value: YAMLNode
+
+    package init(key: String, line: Int, value: YAMLNode) {
+        self.key = key
+        self.line = line
+        self.value = value
+    }
 }

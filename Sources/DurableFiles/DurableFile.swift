@@ -21,6 +21,11 @@ public final class DurableFile {
     public let path: String
     private var isPublished = false
     private var isDirty = true
+    /// Bytes since the disk was last told to begin.
+    private var unstarted = 0
+
+    /// Bytes after which the disk begins to write, so that less is left for the sync at the end.
+    private static let writebackInterval = 8 << 20
 
     /// Starts a file that `publish` will make visible at `path`.
     public init(_ path: String, mode: mode_t = 0o644) throws(FileError) {
@@ -32,11 +37,20 @@ public final class DurableFile {
     public func write(_ buffer: UnsafeRawBufferPointer) throws(FileError) {
         isDirty = true
         try file.write(buffer)
+        startWriteback(buffer.count)
     }
 
     public func write(_ buffer: UnsafeRawBufferPointer, at offset: Int64) throws(FileError) {
         isDirty = true
         try file.write(buffer, at: offset)
+        startWriteback(buffer.count)
+    }
+
+    private func startWriteback(_ count: Int) {
+        unstarted += count
+        guard unstarted >= Self.writebackInterval else { return }
+        unstarted = 0
+        file.startWriteback()
     }
 
     public func write(_ text: String) throws(FileError) {

@@ -11,9 +11,11 @@ import Darwin
 /// Every step that changes a file passes here first, so "killed at each step in turn" is a loop
 /// over a number. `DORMOUSE_FAULT=N:ACTION` in the environment acts at the N-th step of the
 /// process (from 1); `ACTION` is `kill`, or an error name of `Fault.Action`. Without the variable
-/// a step costs one load.
+/// a step costs one load. `DORMOUSE_SLOW_FILE` names a file with a number of microseconds, read at
+/// each step, by which the step is held up: a slow disk.
 public enum FaultPoint {
     private static let armed: Fault? = Fault(environment: "DORMOUSE_FAULT")
+    private static let slowFile = getenv("DORMOUSE_SLOW_FILE").map { String(cString: $0) }
     private static let passed = Atomic<Int>(0)
 
     /// Sees each step of the current task before it happens, and may make it fail.
@@ -25,6 +27,7 @@ public enum FaultPoint {
     public static func pass(_ operation: FileOperation, _ path: String) throws(FileError) {
         Progress.current?.step()
         try observer?.pass(operation, path)
+        if let slowFile { delay(slowFile) }
         guard let armed else { return }
         let step = passed.add(1, ordering: .relaxed).newValue
         guard step == armed.step else { return }
@@ -34,6 +37,20 @@ public enum FaultPoint {
         case .fail(let code):
             throw FileError(operation, path, code: code)
         }
+    }
+}
+
+extension FaultPoint {
+    /// Waits as long as a file says; not at all when it cannot be read.
+    private static func delay(_ path: String) {
+        let file = open(path, O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { return }
+        defer { close(file) }
+        var digits = [UInt8](repeating: 0, count: 16)
+        let count = read(file, &digits, digits.count)
+        guard count > 0 else { return }
+        let text = String(decoding: digits[..<count].prefix { $0 > 0x20 }, as: UTF8.self)
+        if let microseconds = UInt32(text) { usleep(min(microseconds, 60_000_000)) }
     }
 }
 

@@ -2,9 +2,9 @@ import DurableFiles
 import Glibc
 
 /// A file of `/proc`, which has no size and is read to its end.
-enum ProcFile {
+package enum ProcFile {
     /// `nil` where there is none, or it may not be read.
-    static func text(_ path: String) -> String? {
+    package static func text(_ path: String) -> String? {
         guard let file = try? FileDescriptor(reading: path) else { return nil }
         var bytes: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 64 << 10)

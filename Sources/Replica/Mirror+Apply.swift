@@ -28,7 +28,16 @@ extension Mirror {
         let firstPage: [UInt8]
         do {
             try confirm(file)
-            (next, firstPage) = try prepare(batch, writer, file)
+            (next, firstPage) = prepare(
+                Incoming(
+                    header: batch.header,
+                    checksum: batch.ledger.checksum,
+                    last: batch.last,
+                    fileChecksum: batch.fileChecksum
+                ),
+                firstPage: try sourcePage(of: batch, file),
+                writer
+            )
             isJournalled = true
             try writeJournal(batch, file)
             try records.save(next, keeping: record)
@@ -60,6 +69,7 @@ extension Mirror {
         (record, ledger) = (next, batch.ledger)
         if isRestart { mustRestart = false }
         expectations = expectations.filter { $0.key > record.txid }
+        dropExpectations()
         announced = announced.filter { $0.key > record.txid }
         publish()
         writeLedger(changedFrom: before, batch)
@@ -80,14 +90,41 @@ extension Mirror {
         }
     }
 
-    /// The record of the state to come, and its page 1; no page for an empty database.
-    private func prepare(
-        _ batch: MirrorBatch,
-        _ writer: MirrorStatus.Writer,
-        _ file: MirrorFile
-    ) throws -> (MirrorRecord, [UInt8]) {
-        let header = batch.header
-        guard let last = batch.files.last else { preconditionFailure("a batch of no files") }
+    /// What a record says of a state to come.
+    struct Incoming {
+        var header: LTXHeader
+        /// Of the database.
+        var checksum: Checksum
+        /// The last file that leads to it.
+        var last: BucketFile
+        var fileChecksum: Checksum
+    }
+
+    /// Page 1 of the source after a batch; none for an empty database.
+    private func sourcePage(of batch: MirrorBatch, _ file: MirrorFile) throws -> [UInt8] {
+        guard batch.header.commit > 0 else { return [] }
+        if let page = batch.firstPage { return page }
+        var page: [UInt8] = []
+        try withPage(file, 1, record.pageSize) { current in
+            record.source.restore(current)
+            page = [UInt8](current)
+        }
+        return page
+    }
+
+    /// The record of the state to come, and its page 1 as the mirror has it.
+    ///
+    /// - Parameters:
+    ///   - incoming: The state.
+    ///   - firstPage: Page 1 of the source; none for an empty database.
+    ///   - writer: Who brings it.
+    /// - Returns: Both; no page for an empty database.
+    func prepare(
+        _ incoming: Incoming,
+        firstPage: [UInt8],
+        _ writer: MirrorStatus.Writer
+    ) -> (MirrorRecord, [UInt8]) {
+        let header = incoming.header
         lastSequence += 1
         var next = MirrorRecord()
         next.sequence = lastSequence
@@ -96,12 +133,12 @@ extension Mirror {
         next.appliedAt = options.now()
         next.pageSize = header.pageSize
         next.commit = header.commit
-        next.checksum = batch.ledger.checksum
+        next.checksum = incoming.checksum
         next.writer = writer
         next.anchor = MirrorRecord.Anchor(
-            level: last.level,
-            name: last.name,
-            fileChecksum: batch.fileChecksum
+            level: incoming.last.level,
+            name: incoming.last.name,
+            fileChecksum: incoming.fileChecksum
         )
         // A rebase to the same TXID has to bring what its writer said before.
         let isSame = record.isDiverged && next.txid == record.txid
@@ -110,18 +147,12 @@ extension Mirror {
             next.isDiverged = true
             next.expected = expected
         }
-        guard header.commit > 0 else {
+        guard !firstPage.isEmpty else {
             next.counter = lastCounter
             return (next, [])
         }
 
-        var page = batch.firstPage ?? []
-        if page.isEmpty {
-            try withPage(file, 1, record.pageSize) { current in
-                record.source.restore(current)
-                page = [UInt8](current)
-            }
-        }
+        var page = firstPage
         page.withUnsafeMutableBytes { bytes in
             let source = PresentedPage(of: UnsafeRawBufferPointer(bytes))
             next.counter = max(lastCounter, source.changeCounter) &+ 1

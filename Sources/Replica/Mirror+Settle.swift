@@ -23,6 +23,7 @@ extension Mirror {
         if try !settle(fitting, file) {
             try settleWithoutRecord(file, size: size)
         }
+        loadExpectations()
         isAnchorChecked = false
         mustList = true
         isSettled = true

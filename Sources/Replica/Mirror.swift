@@ -45,6 +45,8 @@ package actor Mirror {
         package var bytesPerApply: Int64 = 32 << 20
         /// The wall clock, milliseconds since 1970.
         package var now: @Sendable () -> Int64 = WallClock.now
+        /// Told when the mirror begins or ends to differ from its source; must not wait.
+        package var divergenceChanged: @Sendable () -> Void = {}
 
         package init() {}
     }
@@ -74,6 +76,8 @@ package actor Mirror {
     var isAnchorChecked = false
     /// What writers said the checksum is at TXIDs that are not applied yet.
     var expectations: [TXID: Checksum] = [:]
+    /// Lines in the file of them.
+    private var expectationLines = 0
     /// Files of level 0 that were announced and are not applied yet, by their first TXID.
     var announced: [TXID: BucketFile] = [:]
     var mustList = true
@@ -146,6 +150,7 @@ package actor Mirror {
         guard checksum.isPresent else { return }
         if !isSettled || txid > record.txid || mustRestart {
             expectations[txid] = checksum
+            note(checksum, at: txid)
             // A writer far ahead must not fill the memory; the newest ones matter.
             if expectations.count > 1024, let least = expectations.keys.min() {
                 expectations[least] = nil
@@ -161,6 +166,9 @@ package actor Mirror {
     /// Says that the bucket's history was replaced: the mirror takes its state as a whole.
     package func restart() {
         mustRestart = true
+        // What was said was said of that history.
+        expectations = [:]
+        dropExpectations()
         board.announce(nil)
     }
 
@@ -251,12 +259,41 @@ package actor Mirror {
         publish()
     }
 
+    // MARK: What writers said, on disk
+
+    private var expectationFile: ExpectationFile { ExpectationFile(path: path + "-expected") }
+
+    /// Most are applied the next moment, but a mirror that lags may be started anew before.
+    private func note(_ checksum: Checksum, at txid: TXID) {
+        // Nobody can have said so much in vain.
+        if expectationLines > 4096 { try? expectationFile.remove() }
+        expectationLines = expectationLines > 4096 ? 1 : expectationLines + 1
+        // What cannot be noted is known until the end of the process, and the next push says more.
+        try? expectationFile.add(checksum, at: txid)
+    }
+
+    /// Takes up what was said to an earlier process.
+    func loadExpectations() {
+        guard let noted = try? expectationFile.load(), !noted.isEmpty else { return }
+        expectationLines = max(expectationLines, noted.count)
+        expectations.merge(noted.filter { $0.key > record.txid }) { known, _ in known }
+        dropExpectations()
+    }
+
+    /// Removes the file once all of it is over.
+    func dropExpectations() {
+        guard expectations.isEmpty, expectationLines > 0 else { return }
+        try? expectationFile.remove()
+        expectationLines = 0
+    }
+
     var records: MirrorRecordFile { MirrorRecordFile(path: path + "-position") }
     var ledgerFile: LedgerFile { LedgerFile(path: path + "-ledger") }
 
     /// Puts on the board what the mirror holds now.
     func publish() {
         let (record, mustRestart) = (record, mustRestart)
+        let wasDiverged = status.divergence != nil
         board.update { status in
             status.appliedTXID = record.txid
             status.timestamp = record.timestamp
@@ -274,5 +311,6 @@ package actor Mirror {
                     actual: record.checksum
                 ) : nil
         }
+        if wasDiverged != record.isDiverged { options.divergenceChanged() }
     }
 }

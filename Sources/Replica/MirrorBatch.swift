@@ -26,6 +26,12 @@ final class MirrorBatch {
 
     var isSnapshot: Bool { header.isSnapshot }
 
+    /// The file that ends where it does.
+    var last: BucketFile {
+        guard let last = files.last else { preconditionFailure("a batch of no files") }
+        return last
+    }
+
     /// Reads the files.
     ///
     /// - Parameters:

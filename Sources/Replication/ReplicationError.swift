@@ -1,5 +1,5 @@
 import Bucket
-import DurableFiles
+public import DurableFiles
 import LTXCodec
 import SQLiteBridge
 import SQLiteWAL
@@ -13,6 +13,10 @@ public enum ReplicationError: Error, Equatable, Sendable, CustomStringConvertibl
     case bucketKeepsChanging
     /// The bucket's history is not ours and the configuration says to stop then.
     case conflict(LineageFinding, bucket: String)
+    /// The transfer service is at work, and what is new can neither be handed over nor sent.
+    case spool(FileError)
+    /// The same, and the place is lost: it must be found again by the bucket, but not now.
+    case spoolInUse
     /// The next file is a whole database, and those wait.
     case postponed
 
@@ -26,6 +30,10 @@ public enum ReplicationError: Error, Equatable, Sendable, CustomStringConvertibl
             "\(bucket): the bucket is not as it was left (\(finding.rawValue)) and on-conflict is "
                 + "stop; nothing was changed. Look with `dormouse status`, then set on-conflict: "
                 + "rebase to go on from what it holds, or name an empty bucket"
+        case .spool(let error):
+            "nothing can be handed over to the transfer service: \(error)"
+        case .spoolInUse:
+            "the place in the WAL is lost and the transfer service is at work; it is tried again"
         case .postponed:
             "the whole database has to be shipped, which waits until neither low-power nor metered "
                 + "is set"
@@ -35,7 +43,7 @@ public enum ReplicationError: Error, Equatable, Sendable, CustomStringConvertibl
 
 extension Replicator {
     /// Which of the four outcomes an error is: one table for everything that can go wrong.
-    static func outcome(of error: any Error) -> PushOutcome {
+    package static func outcome(of error: any Error) -> PushOutcome {
         let detail = "\(error)"
         switch error {
         case let fault as DatabaseFault: return .unavailable(reason(of: fault), detail: detail)
@@ -48,6 +56,8 @@ extension Replicator {
             return .retryable(.ioError, detail: detail)
         case is CancellationError: return .retryable(.cancelled, detail: "cancelled")
         case ReplicationError.unsteady: return .retryable(.lockBusy, detail: detail)
+        case ReplicationError.spool: return .retryable(.ioError, detail: detail)
+        case ReplicationError.spoolInUse: return .retryable(.lockBusy, detail: detail)
         case ReplicationError.postponed: return .unavailable(.postponed, detail: detail)
         case ReplicationError.conflict: return .unavailable(.lineageConflict, detail: detail)
         case ReplicationError.bucketKeepsChanging:

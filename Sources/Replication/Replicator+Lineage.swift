@@ -202,7 +202,7 @@ extension Replicator {
     /// Whether the bucket's files lead to its head without a gap, by their names.
     ///
     /// One that was emptied while a file was on its way has a head like any other.
-    private func reaches(_ head: TXID) async throws -> Bool {
+    func reaches(_ head: TXID) async throws -> Bool {
         guard head > .zero else { return true }
         let listing = try await bucket.listAll()
         return (try? RestorePlan(for: .txid(head), in: listing)) != nil
@@ -219,7 +219,7 @@ extension Replicator {
     }
 
     /// The file checksum of the newest level-0 file; `nil` if the head is on a higher level only.
-    private func headChecksum(_ condition: LiveCondition) async throws -> Checksum? {
+    func headChecksum(_ condition: LiveCondition) async throws -> Checksum? {
         if let checksum = condition.headChecksum { return checksum }
         let level = try await bucket.list(level: 0)
         guard let file = level.last(where: { $0.maxTXID == condition.head }) else { return nil }
@@ -326,7 +326,8 @@ extension Replicator {
                     writer: session.state.lineage,
                     lineage: lineage,
                     checksum: session.checksumsOfFiles[file.maxTXID] ?? session.checksum(at: file),
-                    takesOver: session.takesOver
+                    takesOver: session.takesOver,
+                    fileChecksum: facts.fileChecksum
                 )
                 try await keepingUp { try await live.put(path, as: file, facts: facts) }
                 session.takesOver = false

@@ -135,6 +135,7 @@ public actor Replicator {
         let session = try open(&notes)
         guard !needsNothingOfWAL(session), !session.needsSnapshot else { return }
         do { _ = try sync(session) } catch is NeedsLedger {}
+        handOverRest(session)
     }
 
     /// Without a bucket to ask, a place and a ledger that are both lost leave only a snapshot.
@@ -163,20 +164,25 @@ public actor Replicator {
     ///
     /// One push at a time: a second one waits for the end of the first.
     ///
+    /// - Parameter handOver: Leave the upload to the transfer service and return at once; without
+    ///   a spool this changes nothing.
     /// - Returns: The record of it; a failure is an outcome, never an error.
-    public func push() async -> PushRecord {
+    public func push(handOver: Bool = false) async -> PushRecord {
         await beginAlone()
         defer { endAlone() }
         pushes += 1
         var record = PushRecord()
         record.id = pushes
         let start = clock.now
+        // Held to the end: nobody else uploads to this bucket meanwhile.
+        let claim = claimDestination(&record, handOver: handOver)
         do {
-            try await run(&record)
+            try await run(&record, claim)
             if record.files > 0 {
                 record.outcome = .pushed
-            } else if case .inSync = record.outcome {
-                // As `run` found it.
+            } else if record.handover != nil, case .inSync(verified: false) = record.outcome {
+                // Nobody may have come for what was handed over.
+                tend(&record, claim)
             }
         } catch {
             record.outcome = Self.outcome(of: error)
@@ -187,10 +193,11 @@ public actor Replicator {
             if record.files > 0 { record.moved = true }
             // Whatever was known of the bucket is from before the failure.
             session?.isLineageChecked = false
-            tendBacklog(&record)
+            tend(&record, claim)
         }
         finish(&record)
-        await ingestIfDue(&record)
+        if claim.maySend { await ingestIfDue(&record) }
+        claim.release()
         record.duration = clock.now - start
         return record
     }
@@ -211,17 +218,20 @@ public actor Replicator {
         for continuation in woken { continuation.resume() }
     }
 
-    private func run(_ record: inout PushRecord) async throws {
+    private func run(_ record: inout PushRecord, _ claim: DestinationClaim) async throws {
         var session = try open(&record.notes)
         if try !session.custody.isInPlace() {
             record.notes.append("the database or its WAL was replaced; it is opened again")
             letGo()
             session = try open(&record.notes)
         }
+        let isInDoubt = try await reconcile(session, &record, claim)
         // Two rounds: a bucket that changed under a push is compared again, once.
         for round in 0...1 {
             var unreachable: (any Error)?
-            let asksFirst = !session.isLineageChecked
+            let asksFirst =
+                claim.maySend && !session.isLineageChecked
+                && (!claim.handsOver || mustAsk(session, isInDoubt: isInDoubt))
             if asksFirst {
                 do {
                     let finding = try await checkLineage(session, notes: &record.notes)
@@ -232,12 +242,15 @@ public actor Replicator {
                     unreachable = error
                 }
             }
-            if session.state.isGivenUp {
+            if session.state.isGivenUp, claim.maySend {
                 if unreachable == nil { try await resume(session, &record) }
             }
             var short: FileError?
             do {
                 if !needsNothingOfWAL(session) {
+                    guard claim.maySend || session.canSyncAlone else {
+                        throw ReplicationError.spoolInUse
+                    }
                     try await syncHealing(session, &record, bucketIsReachable: unreachable == nil)
                 }
                 if round == 0, isCheckpointDue(session) {
@@ -249,12 +262,18 @@ public actor Replicator {
             }
             if let unreachable { throw unreachable }
             if isSnapshotPostponed(session) { throw ReplicationError.postponed }
+            tidySpool(session, &record, claim, afterLook: asksFirst)
+            if claim.handsOver, try handOver(session, &record, claim) {
+                if let short { throw short }
+                return
+            }
             do {
                 // Somebody else may have appended since the last push, under any name.
                 // A server that was asked just now is asked again only by an append.
                 var isConfirmed = asksFirst && live != nil
                 if !isConfirmed { isConfirmed = try await isHeadConfirmed(session) }
                 if isConfirmed, try await upload(session, &record) {
+                    tidySpool(session, &record, claim, afterLook: false)
                     if let short { throw short }
                     if record.files == 0 {
                         record.outcome = .inSync(verified: session.acknowledged(by: bucket) != nil)
@@ -325,6 +344,14 @@ public actor Replicator {
         return opened
     }
 
+    /// Keeps what waits within its bounds, in the spool too.
+    private func tend(_ record: inout PushRecord, _ claim: DestinationClaim) {
+        tendBacklog(&record)
+        // Files that were given up hold their room until they are out of the spool.
+        guard let session, !record.backlogEvents.isEmpty else { return }
+        tidySpool(session, &record, claim, afterLook: false)
+    }
+
     /// Keeps what waits for a bucket within its bounds; a full disk ends the wait.
     private func tendBacklog(_ record: inout PushRecord) {
         guard let session, !session.state.isGivenUp else { return }
@@ -333,6 +360,10 @@ public actor Replicator {
                 let files = try session.backlog(for: bucket)
                 let bytes = files.reduce(0) { $0 + $1.sizeInBytes }
                 var action = options.backlog.action(sizes: files.map(\.sizeInBytes))
+                // What was handed over is on its way as it is; a merge would ship it twice.
+                if action == .merge, try holdsFiles(session) {
+                    action = bytes > options.backlog.limit ? .giveUp : .keep
+                }
                 if case .retryable(.deviceFull, _) = record.outcome, !files.isEmpty {
                     action = .giveUp
                 }

@@ -17,6 +17,8 @@ public struct ReplicatorOptions: Sendable {
     public var onConflict: ConflictPolicy = .rebase
     /// How much may wait on the device while no bucket takes it.
     public var backlog = BacklogPolicy()
+    /// The directory through which files are handed over to the transfer service; `nil`: none are.
+    public var spool: String?
     /// The wall clock, milliseconds since 1970, for the timestamps of files.
     public var now: @Sendable () -> Int64 = WallClock.now
 

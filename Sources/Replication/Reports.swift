@@ -39,6 +39,40 @@ public struct IngestReport: Sendable {
     public var failure: String?
 }
 
+/// What a push did with the transfer service.
+public struct HandoverReport: Sendable {
+    /// Why nothing was uploaded by this process.
+    public enum Cause: String, Sendable {
+        /// That was asked for.
+        case asked
+        /// The transfer service is at work on this destination.
+        case transferAtWork = "transfer-at-work"
+    }
+
+    public var cause: Cause
+    /// The process that had the destination's lock.
+    public var holder: Int32?
+    /// Files that were handed over by this push.
+    public var files = 0
+    public var bytes: Int64 = 0
+
+    public init(cause: Cause, holder: Int32? = nil) {
+        self.cause = cause
+        self.holder = holder
+    }
+}
+
+/// What a receipt of the transfer service came to.
+public struct ReceiptReport: Hashable, Sendable {
+    public var txid: TXID
+    /// `stored`, `retryable`, `conflict` or `unavailable`.
+    public var outcome: String
+    public var reason: String?
+    public var detail: String
+    /// The bucket was asked and has the file at its head; until then nothing is acknowledged.
+    public var isConfirmed: Bool
+}
+
 /// One push: what happened, why, and what is still owed.
 ///
 /// There is one for every push, also for one that failed or found nothing.
@@ -77,6 +111,10 @@ public struct PushRecord: Sendable {
     public var retryAfter: Duration?
     /// The whole-database upload that this push fell back to.
     public var ingest: IngestReport?
+    /// What was handed over to the transfer service, where that was to be done.
+    public var handover: HandoverReport?
+    /// What the transfer service has left to read.
+    public var receipts: [ReceiptReport] = []
     /// What was done about files that no bucket took.
     public var backlogEvents: [BacklogEvent] = []
     /// What was set aside or repaired on the way, a line each.

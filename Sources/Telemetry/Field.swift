@@ -34,7 +34,7 @@ public enum Field: String, CaseIterable, Sendable {
     case destination = "DESTINATION"
     /// Where a sink listens.
     case address = "ADDRESS"
-    /// The process whose lock keeps a live copy from following.
+    /// The process whose lock keeps a live copy from following, or an agent from uploading.
     case lockHolder = "LOCK_HOLDER"
     /// What showed that the WAL could be read on, or could not.
     case evidence = "EVIDENCE"

@@ -81,6 +81,8 @@ public enum RecordKind: String, CaseIterable, Sendable {
     case handover
     /// What the transfer service says of files that it was handed.
     case receipt
+    /// The transfer service put a file into a bucket, or could not.
+    case upload
 
     public var messageID: MessageID {
         switch self {
@@ -114,6 +116,7 @@ public enum RecordKind: String, CaseIterable, Sendable {
         case .extension: MessageID(0x7c3e_bb3b_3946_effa, 0xe8dd_5cbd_76c8_0e32)
         case .handover: MessageID(0xe68a_4a1e_314b_a948, 0xc769_34e5_0a5b_cfee)
         case .receipt: MessageID(0xf99e_5e62_a4fb_8d02, 0xf6c8_10ff_d30b_4cb7)
+        case .upload: MessageID(0xa4fc_71ca_cb7b_af3f, 0xecda_d471_5d0c_c484)
         }
     }
 }

@@ -68,6 +68,7 @@ extension Exchange {
         case .head: dm_set_long(functions, easy, CURLOPT_NOBODY, 1)
         case .delete: dm_set_string(functions, easy, CURLOPT_CUSTOMREQUEST, "DELETE")
         case .put, .post, .patch:
+            setBufferSize(functions, easy)
             dm_set_long(functions, easy, CURLOPT_UPLOAD, 1)
             dm_set_string(functions, easy, CURLOPT_CUSTOMREQUEST, request.method.rawValue)
             dm_set_offset(
@@ -77,6 +78,15 @@ extension Exchange {
                 curl_off_t(request.body.length ?? -1)
             )
         }
+    }
+
+    /// Lets a large body go in larger pieces than curl's 64 KiB.
+    private func setBufferSize(
+        _ functions: UnsafePointer<dm_curl>,
+        _ easy: UnsafeMutableRawPointer
+    ) {
+        guard request.body.length ?? .max > 1 << 20 else { return }
+        dm_set_long(functions, easy, CURLOPT_UPLOAD_BUFFERSIZE, 256 << 10)
     }
 
     private func setHeaders(_ functions: UnsafePointer<dm_curl>, _ easy: UnsafeMutableRawPointer) {

@@ -52,6 +52,8 @@ public final class HTTPClient: Sendable {
         limit: Int = 1 << 20
     ) async throws(TransferFailure) -> HTTPResponse {
         let pending = Pending()
+        // The length in the answer to a HEAD is that of a body which does not come.
+        let limit = request.method == .head ? .max : limit
         let result = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let collector = BodyCollector(limit: limit) { continuation.resume(returning: $0) }

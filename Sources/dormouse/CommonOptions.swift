@@ -34,6 +34,12 @@ enum CommonOptions {
             + "stop: change nothing and say so"
     )
 
+    static let spool = Option<String>(
+        "spool",
+        "DIR",
+        help: "the directory through which files are handed over to dormouse transfer"
+    )
+
     static let replication: [any DeclaredOption] = [checkpointPages, pin, onConflict]
 
     /// The options of a replicator from those above.

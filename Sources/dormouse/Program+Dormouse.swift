@@ -12,6 +12,9 @@ extension Program {
         summary: "page-level SQLite replication for processes that get put to sleep",
         commands: [
             .agent,
+            .chaosRun,
+            .chaosCheck,
+            .chaosList,
             .configCheck,
             .ctl,
             .demo,
@@ -23,6 +26,7 @@ extension Program {
             .replicate,
             .restore,
             .sink,
+            .transfer,
             .verify,
             .status,
         ],

@@ -35,6 +35,10 @@ extension PushRecord {
         }
         for sync in syncs { records += sync.journalRecords() }
         records += backlogEvents.map(\.journalRecord)
+        records += receipts.map(\.journalRecord)
+        if let handover, handover.files > 0 || handover.cause == .transferAtWork {
+            records.append(handover.journalRecord(txid: txid))
+        }
         if let checkpoint { records.append(checkpoint.journalRecord(walBytes: walBytes)) }
         if let ingest { records.append(ingest.journalRecord) }
         switch outcome {
@@ -67,6 +71,8 @@ extension PushRecord {
         record[.pages] = FieldValue(pages)
         record[.backlogFiles] = FieldValue(backlogFiles)
         record[.backlogBytes] = FieldValue(backlogBytes)
+        record[.spooledFiles] = handover.map { FieldValue($0.files) }
+        record[.spooledBytes] = handover.map { FieldValue($0.bytes) }
         record[.walBytes] = FieldValue(walBytes)
         if case .snapshot(let reason) = kind {
             record[.snapshotReason] = FieldValue(reason.rawValue)
@@ -108,6 +114,9 @@ extension PushRecord {
         if backlogFiles > 0 {
             words.append("backlog \(backlogFiles) files, \(HumanText.bytes(backlogBytes))")
         }
+        if let handover {
+            words.append("handed over \(handover.files) files, \(HumanText.bytes(handover.bytes))")
+        }
         words.append(HumanText.duration(duration))
         return words.joined(separator: ", ")
     }
@@ -129,6 +138,8 @@ extension PushRecord {
             .init("pages", .number(pages)),
             .init("backlog_files", .number(backlogFiles)),
             .init("backlog_bytes", .number(backlogBytes)),
+            .init("spooled_files", .optional(handover) { .number($0.files) }),
+            .init("spooled_bytes", .optional(handover) { .number($0.bytes) }),
             .init("wal_bytes", .number(walBytes)),
             .init("database_bytes", .number(databaseBytes)),
             .init("streak", .number(streak.count)),

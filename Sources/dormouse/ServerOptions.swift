@@ -1,6 +1,7 @@
 import Bucket
 import CommandLineKit
 import Configuration
+import Handover
 import Transfer
 import Wire
 
@@ -34,12 +35,18 @@ enum ServerOptions {
 
     /// Opens an address as the options say.
     ///
+    /// - Parameters:
+    ///   - address: The bucket's.
+    ///   - arguments: With the options.
+    ///   - spool: The transfer service's, which goes on with our uploads and we with its.
+    /// - Returns: The bucket.
     /// - Throws: `CommandFailure` for a token or a certificate that cannot be used.
     static func client(
         for address: BucketAddress,
-        _ arguments: Arguments
+        _ arguments: Arguments,
+        spool: String? = nil
     ) throws -> any BucketClient {
-        try address.client(http: try http(arguments).bucketOptions())
+        try address.client(http: try http(arguments).bucketOptions(spool: spool))
     }
 
     /// The options as an agent's configuration would have them.
@@ -63,8 +70,13 @@ enum ServerOptions {
 
 extension AgentConfig.HTTP {
     /// How a bucket is spoken to; a token that is named nowhere is looked for in the environment.
-    func bucketOptions() throws -> HTTPBucketOptions {
+    ///
+    /// - Parameter spool: Where agent and transfer service share what they know of uploads.
+    /// - Returns: The options.
+    /// - Throws: `CommandFailure` for a token that cannot be used.
+    func bucketOptions(spool: String? = nil) throws -> HTTPBucketOptions {
         var options = try HTTPBucketOptions.fromEnvironment()
+        options.uploadRecords = spool.map { Spool($0).uploadsPath }
         if let token {
             do throws(TokenSource.Failure) {
                 options.token = try token.read()

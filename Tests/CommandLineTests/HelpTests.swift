@@ -32,6 +32,16 @@ struct HelpTests {
                 "--flush-interval TIME", "--interval TIME", "--log-level LEVEL",
             ] + replication
         ),
+        Verb(
+            "chaos run",
+            [
+                "SCENARIO", "--json", "--html FILE", "--seed N", "--full", "--quiet",
+                "--directory DIR", "--unit NAME", "--config FILE", "--proxy PORT:PORT",
+                "--mirror FILE",
+            ]
+        ),
+        Verb("chaos check", ["SCENARIO", "--seed N", "--full", "--print"]),
+        Verb("chaos list", ["DIR"]),
         Verb("config check", ["FILE", "--json", "--print"]),
         Verb("ctl", ["REQUEST", "--socket PATH", "--config FILE", "--database FILE"]),
         Verb("demo", ["--samples FILE", "--speed N", "--directory DIR"]),
@@ -39,7 +49,7 @@ struct HelpTests {
         Verb("ltx pages", ["FILE", "--json"]),
         Verb("ltx verify", ["FILE", "--json"]),
         Verb("ltx cat", ["FILE", "-p, --page N"]),
-        Verb("push", ["DB", "--to URL", "--json"] + replication, [0, 1, 2, 3, 75]),
+        Verb("push", ["DB", "--to URL", "--json", "--spool DIR"] + replication, [0, 1, 2, 3, 75]),
         Verb("replicate", ["DB", "--to URL", "--interval TIME"] + replication),
         Verb(
             "restore",
@@ -57,6 +67,11 @@ struct HelpTests {
                 "--disk-reserve SIZE", "--freshness-query SQL", "--no-resume",
                 "--log-level LEVEL",
             ]
+        ),
+        Verb(
+            "transfer",
+            ["--config FILE", "--spool DIR", "--to URL", "--budget TIME", "--once"] + server,
+            [0, 1, 2, 3, 75]
         ),
         Verb("verify", ["DB", "URL", "--fast", "--json"] + server, [0, 1, 2, 3, 75]),
         Verb("status", ["DB|URL", "--json"] + server, [0, 1, 2, 3]),

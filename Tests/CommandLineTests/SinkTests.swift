@@ -103,6 +103,64 @@ struct SinkCommandTests {
         }
     }
 
+    @Test("shows a renewed certificate after SIGHUP, and keeps the old one when the new is none")
+    func certificate() async throws {
+        try await withScratch { scratch in
+            let (key, certificate) = (scratch.path("key.pem"), scratch.path("certificate.pem"))
+            let make = { (name: String) in
+                let path = scratch.path(name)
+                let made = try await runProcess(
+                    URL(filePath: "/usr/bin/openssl"),
+                    [
+                        "req", "-x509", "-newkey", "ec", "-pkeyopt",
+                        "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj", "/CN=x",
+                        "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", path + ".key", "-out",
+                        path,
+                    ]
+                )
+                try #require(made.status == 0, "\(made.stderr)")
+            }
+            let use = { (name: String) in
+                for (from, to) in [(name, certificate), (name + ".key", key)] {
+                    try Data(contentsOf: URL(filePath: scratch.path(from)))
+                        .write(to: URL(filePath: to), options: .atomic)
+                }
+            }
+            let trusts = { (url: URL, name: String) in
+                let outcome = try await runProcess(
+                    URL(filePath: "/usr/bin/curl"),
+                    ["-sS", "-m", "30", "--cacert", scratch.path(name), url.absoluteString]
+                )
+                return outcome.status == 0
+            }
+            try await make("first")
+            try await make("second")
+            try use("first")
+            try await withSink(
+                [
+                    "--data", scratch.path("sink"), "--tls-certificate", certificate, "--tls-key",
+                    key,
+                ]
+            ) { running, plain in
+                let address = plain.absoluteString.dropFirst("http".count)
+                let url = try #require(URL(string: "https\(address)"))
+                #expect(try await trusts(url, "first"))
+                #expect(try await !trusts(url, "second"))
+                try use("second")
+                running.signal(SIGHUP)
+                try await running.line(with: "kind=config", "certificate and key were read again")
+                #expect(try await trusts(url, "second"))
+                #expect(try await !trusts(url, "first"))
+                try Data("nonsense".utf8).write(to: URL(filePath: key))
+                running.signal(SIGHUP)
+                try await running.line(with: "kind=config", "level=error", "the old ones stay")
+                #expect(try await trusts(url, "second"))
+                running.signal(SIGTERM)
+                #expect(await running.status() == 0)
+            }
+        }
+    }
+
     @Test("reads its config file, and refuses to open itself to others without a token")
     func configured() async throws {
         try await withScratch { scratch in

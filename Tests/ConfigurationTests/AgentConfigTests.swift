@@ -51,6 +51,8 @@ struct AgentConfigTests {
         #expect(config.checkpoint.pin == .yield)
         #expect(config.backlog.budget == 8_000_000)
         #expect(config.backlog.limit == 3 << 30)
+        #expect(config.transfer.spool == "/s")
+        #expect(config.transfer.start == .child)
         #expect(config.collector.flushInterval == .milliseconds(500))
         #expect(config.collector.speed == 2.5)
         #expect(config.log.level == .debug)
@@ -132,6 +134,7 @@ let good = """
       pages: 250
       pin: yield
     backlog: { budget: 8MB, limit: 3GiB }
+    transfer: { spool: /s, start: child }
     control: /run/x/control
     lifecycle: { background-budget: 20s, extension: 5s, extensions: 2, shared-container: true }
     collector:

@@ -105,9 +105,21 @@ extension Refusal {
 
     static let ofValues = [
         Refusal(
+            "a transfer service without a spool",
+            "transfer: { start: child }",
+            "a.yml:3: transfer.start: needs \"spool\" beside it"
+        ),
+        Refusal(
+            "a spool where the bucket is",
+            "transfer: { spool: /b/spool, start: always }",
+            "a.yml:3: transfer.spool: lies in \"destination\": what waits must not pass for what is"
+                + " stored",
+            "a.yml:3: transfer.start: \"always\" is not known: use one of none, child"
+        ),
+        Refusal(
             "impossible durations",
             "push: { interval: 0s }\ncollector: { flush-interval: -30s }",
-            "a.yml:3: push.interval: \"0s\" is out of range: 1s to 24h",
+            "a.yml:3: push.interval: \"0s\" is out of range: 100ms to 24h",
             "a.yml:4: collector.flush-interval: \"-30s\" is out of range: 100ms to 1h"
         ),
         Refusal(
@@ -169,7 +181,7 @@ extension Refusal {
             whole: "push: { interval: 0s }",
             "a.yml: database: is required and not set",
             "a.yml: destination: is required and not set",
-            "a.yml:1: push.interval: \"0s\" is out of range: 1s to 24h"
+            "a.yml:1: push.interval: \"0s\" is out of range: 100ms to 24h"
         ),
         Refusal(
             "a relative path and nothing",

@@ -10,11 +10,12 @@ import Testing
 
 /// What a mirror is doing when it is killed.
 private enum Scenario: String, CaseIterable, Sendable {
-    case first, ordinary, growth, shrink, batch, snapshot, pageSize, ingest, rebase, deletion
+    case first, adopted, ordinary, growth, shrink, batch, snapshot, pageSize, ingest, rebase,
+        deletion
 
     /// Brings a scene to where the change begins; the mirror is at the head.
     func prepare(_ scene: Scene, _ mirror: Mirror) async throws {
-        guard self != .first else { return }
+        guard self != .first, self != .adopted else { return }
         try scene.insert(200)
         try await scene.push()
         try await mirror.advance()
@@ -29,6 +30,14 @@ private enum Scenario: String, CaseIterable, Sendable {
         case .first:
             try scene.insert(100)
             try await scene.push()
+        case .adopted:
+            try scene.insert(100)
+            try await scene.push()
+            let (image, directory) = (try scene.image(), scene.directory)
+            return { mirror in
+                try await mirror.adopt(madeImage(image, TXID(1), in: directory))
+                try await mirror.advance()
+            }
         case .ordinary:
             try scene.sql("UPDATE t SET v = randomblob(300) WHERE id % 50 = 0")
             try await scene.push()

@@ -74,6 +74,25 @@ struct BadInputTests {
         ),
         Case(what: "an unknown route", target: "/nowhere", headers: [read], status: 404),
         Case(
+            what: "a target that is too long",
+            target: "/db/app?" + String(repeating: "x", count: 9000),
+            headers: [read],
+            status: 414
+        ),
+        Case(
+            what: "a header that is too long",
+            target: "/db/app",
+            headers: [read, "x-long: " + String(repeating: "x", count: 9000)],
+            status: 431
+        ),
+        Case(
+            what: "too many headers",
+            target: "/db/app",
+            headers: [read]
+                + (0..<40).map { "x-\($0): " + String(repeating: "x", count: 690) },
+            status: 431
+        ),
+        Case(
             what: "an unknown route below a database",
             target: "/db/app/nothing",
             headers: [read],

@@ -280,6 +280,104 @@ struct WholeSinkTests {
         }
     }
 
+    @Test("an upload that begins a lineage begins no second one, wherever the sink was killed")
+    func onceOnly() async throws {
+        try await withTemporaryDirectory { directory in
+            let image = try Self.database(directory, rows: 300)
+            // Killed before the answer was noted; and before the snapshot was there.
+            for isStored in [true, false] {
+                let data = directory.appending(path: "data-\(isStored)")
+                var options = SinkOptions(
+                    data: data.path,
+                    listen: SinkAddress(host: "127.0.0.1", port: 0)
+                )
+                options.bodyTimeout = .seconds(2)
+                let interop = "upload-draft-interop-version: 8"
+                let finish: (UInt16, String) async throws -> RawResponse = { port, place in
+                    try await RawClient.once(
+                        port,
+                        "PATCH",
+                        place,
+                        [
+                            interop, "content-type: application/partial-upload",
+                            "upload-offset: \(image.count)", "upload-complete: ?1",
+                        ],
+                        body: []
+                    )
+                }
+                var server = try await SinkServer.start(options)
+                let port = server.address.port
+                let created = try await RawClient.once(
+                    port,
+                    "POST",
+                    "/db/a/ingest",
+                    [interop, "upload-complete: ?0", "upload-length: \(image.count)"],
+                    body: image
+                )
+                #expect(created.status == 201, "\(created.text)")
+                let place = try #require(created.headers["location"])
+                let uploads = data.appending(path: "a/uploads")
+                let kept = directory.appending(path: "kept-\(isStored)")
+                try FileManager.default.copyItem(at: uploads, to: kept)
+                let first = try await finish(port, place)
+                #expect(first.status == 200, "\(first.text)")
+                let lineage = try #require(first.headers["dormouse-lineage"])
+                await server.shutDown(within: .seconds(5))
+
+                try FileManager.default.removeItem(at: uploads)
+                try FileManager.default.moveItem(at: kept, to: uploads)
+                if !isStored {
+                    for name in try FileManager.default.contentsOfDirectory(
+                        atPath: data.path + "/a"
+                    )
+                    where name.hasPrefix("mirror") || name == "bucket" {
+                        try FileManager.default.removeItem(atPath: data.path + "/a/" + name)
+                    }
+                }
+                server = try await SinkServer.start(options)
+                let second = try await finish(server.address.port, place)
+                #expect(second.status == 200, "\(second.text)")
+                #expect(second.headers["dormouse-lineage"] == lineage)
+                #expect(second.headers["dormouse-txid"] == "0000000000000001")
+                #expect(second.text.hasPrefix(MadeLTX.name(1, 1)))
+                _ = try await Self.applied(server.address.port, "0000000000000001")
+                // Another upload of the same bytes is another lineage.
+                let other = try await RawClient.once(
+                    server.address.port,
+                    "POST",
+                    "/db/a/ingest",
+                    body: image
+                )
+                #expect(other.headers["dormouse-lineage"] != lineage)
+                await server.shutDown(within: .seconds(5))
+            }
+        }
+    }
+
+    @Test("a copy that differs from its source is told of at once")
+    func divergence() async throws {
+        let (events, event) = AsyncStream.makeStream(of: SinkEvent.self)
+        try await withRunningSink {
+            $0.report = { event.yield($0) }
+        } _: { sink in
+            let put = try await RawClient.once(
+                sink.port,
+                "PUT",
+                "/db/a/ltx/0/\(MadeLTX.name(1, 1))",
+                ["dormouse-checksum: ffffffffffffffff"],
+                body: try MadeLTX.step(1)
+            )
+            #expect(put.status == 200)
+            // Nobody looks after this sink by the clock.
+            for await found in events {
+                guard case .diverged(let database, let txid, _, _) = found else { continue }
+                #expect(database == "a")
+                #expect(txid == TXID(1))
+                break
+            }
+        }
+    }
+
     @Test("TLS by certificate and key; a pair that is none is said at the start")
     func tls() async throws {
         try await withTemporaryDirectory { directory in
@@ -323,6 +421,11 @@ struct WholeSinkTests {
                 trust + ["-T", file.path, "-w", "%{http_code}", "\(base)/\(MadeLTX.name(9, 9))"]
             )
             #expect(refused.stdout.hasSuffix("400"), "\(refused.stdout)")
+
+            let other = SinkOptions.TLS(certificate: "nonsense", key: "nonsense")
+            await #expect(throws: SinkError.self) { try await server.renew(other) }
+            let still = try await runProcess(curl, trust + [base])
+            #expect(still.stdout == put.stdout)
             await server.shutDown(within: .seconds(5))
         }
     }

@@ -6,10 +6,16 @@ import Testing
 /// A device: a database in WAL mode, and pushes of it in a process of their own.
 struct Device {
     let directory: URL
-    var database: String { directory.appending(path: "health.db").path }
+    let database: String
+
+    /// A database that is there already.
+    init(_ directory: URL, database: String) {
+        self.directory = directory
+        self.database = database
+    }
 
     init(_ directory: URL) throws {
-        self.directory = directory
+        self.init(directory, database: directory.appending(path: "health.db").path)
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         let connection = try Connection(path: database, mode: .create)
         try connection.execute("PRAGMA journal_mode=WAL")
@@ -17,9 +23,15 @@ struct Device {
         try connection.close()
     }
 
+    /// A device on which an agent makes the database.
+    init(empty directory: URL) throws {
+        self.directory = directory
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    }
+
     /// A copy of a device, its state included: two of one disk image.
     init(copying other: Device, to directory: URL) throws {
-        self.directory = directory
+        self.init(directory, database: directory.appending(path: "health.db").path)
         try FileManager.default.copyItem(at: other.directory, to: directory)
     }
 

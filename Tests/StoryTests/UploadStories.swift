@@ -136,4 +136,75 @@ struct UploadStories {
             }
         }
     }
+
+    private static let isFull = ProcessInfo.processInfo.environment["DORMOUSE_FULL"] != nil
+
+    @Test(
+        "the same of a year of health data, 766 MB: the device's whole, 20 flushes, one row",
+        .enabled(if: isFull, "takes 3 GB of disk and minutes: set DORMOUSE_FULL")
+    )
+    func threeNumbersOfAYear() async throws {
+        try await withTemporaryDirectory { directory in
+            try await withSink(data: directory.appending(path: "sink")) { sink in
+                let database = directory.appending(path: "health.db").path
+                let health = HealthDatabase(path: database)
+                try await health.build()
+                let device = Device(directory, database: database)
+                let url = sink.url()
+                #expect(try await device.push(to: url).outcome == "pushed")
+                _ = try await curl(["-X", "DELETE", "\(url)/all"])
+
+                var bytes = [try await device.push(to: url).bytes]
+                try await health.write(flushes: 20)
+                bytes.append(try await device.push(to: url).bytes)
+                let connection = try Connection(path: database)
+                try connection.execute(
+                    "UPDATE daily_summary SET newest = newest + 1 "
+                        + "WHERE newest = (SELECT max(newest) FROM daily_summary)"
+                )
+                try connection.close()
+                let last = try await device.push(to: url)
+                bytes.append(last.bytes)
+                let size = try FileManager.default.attributesOfItem(atPath: database)[.size] ?? 0
+                print(
+                    "after a lineage reset of \(size) bytes: "
+                        + bytes.map(String.init).joined(separator: " → ")
+                )
+                #expect(bytes[0] > 400_000_000)
+                #expect(bytes[1] < bytes[0] / 1000)
+                #expect(bytes[2] < bytes[1] / 10)
+                try await sink.applied(last.txid)
+                let question = "SELECT max(newest), count(*) FROM daily_summary"
+                let sqlite3 = URL(filePath: "/usr/bin/sqlite3")
+                let source = try await runProcess(sqlite3, ["-readonly", database, question])
+                let mirror = try await runProcess(sqlite3, ["-readonly", sink.mirror(), question])
+                #expect(mirror.stdout == source.stdout)
+                #expect(source.stdout.contains("|"))
+            }
+        }
+    }
+}
+
+/// The database of the benchmark, the same bytes every time.
+private struct HealthDatabase {
+    let path: String
+    private let script = Shared.project.appending(path: "scripts/bench.d/health.py").path
+
+    func build() async throws {
+        let outcome = try await runProcess(
+            Peers.python,
+            [script, "build", path],
+            timeout: .seconds(900)
+        )
+        try #require(outcome.status == 0, "\(outcome.stderr)")
+    }
+
+    func write(flushes: Int) async throws {
+        let outcome = try await runProcess(
+            Peers.python,
+            [script, "write", path],
+            stdin: Data("step \(flushes)\n".utf8)
+        )
+        try #require(outcome.status == 0, "\(outcome.stderr)")
+    }
 }

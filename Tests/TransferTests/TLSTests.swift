@@ -99,7 +99,7 @@ struct TLSTests {
 }
 
 /// An authority, a certificate for `localhost`, and servers that show it.
-private struct OpenSSL {
+struct OpenSSL {
     static let program = URL(filePath: "/usr/bin/openssl")
     static let isInstalled = FileManager.default.isExecutableFile(atPath: program.path)
     static let missing: Comment = "there is no /usr/bin/openssl: install the package openssl"

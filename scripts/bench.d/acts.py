@@ -22,6 +22,7 @@ LZ4, UNLZ4, CP = "lz4 -1", "lz4 -d", "cp"  # the yardsticks
 CHECKED = "dormouse, with its default check"
 QUARTER = "dormouse, a quarter of the database"
 TO_SINK, CURL = "dormouse to a sink", "curl and fsync"
+ALL_COPIES = "curl and fsync, dd of the rest"
 BYTE_TABLE, SLICES = "byte table", "dormouse, 16 tables"
 
 FLUSHES = 360  # three hours
@@ -258,7 +259,18 @@ def snapshot(sitting):
             file = os.path.join(level0, name)
             run["shipped"] = os.path.getsize(file)
             copy = sinks.curl_copy(sitting, file)
-        yield [("sink-snapshot", TO_SINK, run), ("sink-snapshot", CURL, copy)]
+            rest = [
+                sitting.yardstick("dd if={source} of={product} bs=1M conv=fsync", source)
+                for source in (file, sink.mirror("health"))
+            ]
+        copies = {
+            key: copy[key] + sum(part[key] for part in rest) for key in ("wall", "cpu", "shipped")
+        }
+        yield [
+            ("sink-snapshot", TO_SINK, run),
+            ("sink-snapshot", CURL, copy),
+            ("sink-snapshot", ALL_COPIES, copies),
+        ]
 
 
 def fleet(sitting):

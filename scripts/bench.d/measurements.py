@@ -5,6 +5,7 @@ from typing import Optional
 
 import health
 from acts import (
+    ALL_COPIES,
     BYTE_TABLE,
     CHECKED,
     CP,
@@ -344,6 +345,11 @@ OTHERS = (
         "restore with the default check, wall / Litestream, which checks nothing",
         Term("restore", CHECKED, "wall"),
         over=Term("restore", PEER, "wall"),
+    ),
+    Line(
+        "snapshot push to a sink and apply, wall / its three files copied and synced",
+        Term("sink-snapshot", TO_SINK, "wall"),
+        over=Term("sink-snapshot", ALL_COPIES, "wall"),
     ),
     Line(
         "CRC-64 without carry-less multiplication / a byte table, speed",

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #endif
 #include <getopt.h>
+#include <spawn.h>
 #include <sys/inotify.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -11,4 +12,14 @@
 static inline void clinux_start_writeback(int descriptor) {
     // SYNC_FILE_RANGE_WRITE, which <fcntl.h> shows to GNU sources only.
     (void)syscall(SYS_sync_file_range, descriptor, 0L, 0L, 2U);
+}
+
+/// Has a new process close every descriptor from a number on.
+static inline int clinux_close_from(posix_spawn_file_actions_t *actions, int first) {
+    return posix_spawn_file_actions_addclosefrom_np(actions, first);
+}
+
+/// Gives a new process a session of its own.
+static inline short clinux_new_session(void) {
+    return POSIX_SPAWN_SETSID;
 }

@@ -15,6 +15,7 @@ typedef struct {
     int (*values)(struct MHD_Connection *, enum MHD_ValueKind, MHD_KeyValueIterator, void *);
     const union MHD_ConnectionInfo *(*info)(struct MHD_Connection *,
                                             enum MHD_ConnectionInfoType, ...);
+    const union MHD_DaemonInfo *(*daemon_info)(struct MHD_Daemon *, enum MHD_DaemonInfoType, ...);
     enum MHD_Result (*queue)(struct MHD_Connection *, unsigned int, struct MHD_Response *);
     void (*suspend)(struct MHD_Connection *);
     void (*resume)(struct MHD_Connection *);
@@ -52,6 +53,7 @@ static inline const char *dormouse_mhd_load(dormouse_mhd *mhd) {
         {"MHD_stop_daemon", (void **)&mhd->stop},
         {"MHD_get_connection_values", (void **)&mhd->values},
         {"MHD_get_connection_info", (void **)&mhd->info},
+        {"MHD_get_daemon_info", (void **)&mhd->daemon_info},
         {"MHD_queue_response", (void **)&mhd->queue},
         {"MHD_suspend_connection", (void **)&mhd->suspend},
         {"MHD_resume_connection", (void **)&mhd->resume},
@@ -117,6 +119,14 @@ static inline MHD_socket dormouse_mhd_quiesce(const dormouse_mhd *mhd, struct MH
 
 static inline void dormouse_mhd_stop(const dormouse_mhd *mhd, struct MHD_Daemon *daemon) {
     mhd->stop(daemon);
+}
+
+/// How many clients a daemon has.
+static inline unsigned int dormouse_mhd_connections(const dormouse_mhd *mhd,
+                                                    struct MHD_Daemon *daemon) {
+    const union MHD_DaemonInfo *info =
+        mhd->daemon_info(daemon, MHD_DAEMON_INFO_CURRENT_CONNECTIONS);
+    return info ? info->num_connections : 0;
 }
 
 /// The connection's socket, or -1.

@@ -1,4 +1,6 @@
 import DurableFiles
+package import LTXCodec
+package import Wire
 
 /// What a sink remembers of a database beside its files, in `sink.state`.
 ///
@@ -7,10 +9,25 @@ import DurableFiles
 package struct DatabaseState: Hashable, Sendable {
     package var lineage: String?
     package var lease: WriterLease?
+    /// The upload that the lineage began with, so that it begins none a second time.
+    package var origin: Origin?
 
-    package init(lineage: String? = nil, lease: WriterLease? = nil) {
+    /// A whole database that was delivered as a lineage's first state.
+    package struct Origin: Hashable, Sendable {
+        package var upload: UploadID
+        /// Of its snapshot.
+        package var txid: TXID
+
+        package init(upload: UploadID, txid: TXID) {
+            self.upload = upload
+            self.txid = txid
+        }
+    }
+
+    package init(lineage: String? = nil, lease: WriterLease? = nil, origin: Origin? = nil) {
         self.lineage = lineage
         self.lease = lease
+        self.origin = origin
     }
 
     private static let magic = "dormouse-sink 1"
@@ -27,6 +44,11 @@ package struct DatabaseState: Hashable, Sendable {
             case ("lease", 3):
                 guard let time = Int64(words[2]) else { return nil }
                 lease = WriterLease(writer: String(words[1]), writtenAt: time)
+            case ("origin", 3):
+                guard let upload = UploadID(words[1]), let txid = TXID(String(words[2])) else {
+                    return nil
+                }
+                origin = Origin(upload: upload, txid: txid)
             default: return nil
             }
         }
@@ -36,6 +58,7 @@ package struct DatabaseState: Hashable, Sendable {
         var lines = [Self.magic]
         if let lineage { lines.append("lineage \(lineage)") }
         if let lease { lines.append("lease \(lease.writer) \(lease.writtenAt)") }
+        if let origin { lines.append("origin \(origin.upload) \(origin.txid)") }
         return lines.joined(separator: "\n") + "\n"
     }
 }
@@ -102,7 +125,9 @@ struct DatabaseStateFile {
                     && (0..<Self.leaseGranularity).contains(new.writtenAt - stored.writtenAt)
             default: false
             }
-        guard new.lineage != stored.lineage || !isSoon else { return }
+        guard new.lineage != stored.lineage || new.origin != stored.origin || !isSoon else {
+            return
+        }
         let file = try DurableFile(path)
         try file.write(new.text)
         try file.publish()

@@ -27,17 +27,30 @@ package actor FileVerifier {
         _ name: LTXFileName,
         read: @escaping @Sendable (Int64, UnsafeMutableRawBufferPointer) throws -> Int
     ) throws -> Outcome {
+        try Outcome(name) { () throws in try VerifiedFile(read: read) }
+    }
+}
+
+extension FileVerifier.Outcome {
+    /// Judges a file by what comes of reading it.
+    ///
+    /// - Parameters:
+    ///   - name: The range that its header has to have.
+    ///   - read: Reads it whole.
+    /// - Throws: What `read` throws and is no fault of the file.
+    init(_ name: LTXFileName, _ read: () throws -> VerifiedFile) throws {
         let file: VerifiedFile
         do {
-            file = try VerifiedFile(read: read)
+            file = try read()
         } catch let error as LTXError {
-            return .bad("no whole LTX file: \(error)")
+            self = .bad("no whole LTX file: \(error)")
+            return
         }
         guard file.header.fileName == name else {
-            return .bad(
-                "the file's header says \(file.header.fileName.map { "\($0)" } ?? "no range")"
-            )
+            let range = file.header.fileName.map { "\($0)" } ?? "no range"
+            self = .bad("the file's header says \(range)")
+            return
         }
-        return .good(file)
+        self = .good(file)
     }
 }

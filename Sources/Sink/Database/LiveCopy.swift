@@ -9,6 +9,12 @@ package protocol LiveCopy: Sendable {
     /// What it holds and lacks, at once.
     var status: MirrorStatus { get }
 
+    /// Whether there is nothing of it yet, so that a whole state may be made beside it and adopted.
+    var takesImages: Bool { get }
+
+    /// Becomes a whole state that was made beside it, unless it has come to be otherwise.
+    func adopt(_ image: MirrorImage) async throws
+
     /// Says that a file came, or that the bucket is to be listed; never waits.
     func wake(_ file: BucketFile?)
 

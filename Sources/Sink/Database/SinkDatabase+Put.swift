@@ -31,6 +31,7 @@ extension SinkDatabase {
     ///   - source: The file, on the file system of the bucket; it must not change any more.
     ///   - sizeInBytes: Its size.
     ///   - verified: What was read in it.
+    ///   - intake: Who read it, if that was while it came.
     /// - Returns: The file as it is listed, or why it is not taken.
     /// - Throws: `BucketError`, `FileError`, `SinkError`.
     package func put(
@@ -38,7 +39,8 @@ extension SinkDatabase {
         _ claim: WriteClaim,
         source: String,
         sizeInBytes: Int64,
-        verified: VerifiedFile
+        verified: VerifiedFile,
+        intake: FileIntake? = nil
     ) async throws -> WriteOutcome {
         try await exclusively {
             try await refresh()
@@ -74,7 +76,7 @@ extension SinkDatabase {
                 headFacts = stored.level == 0 ? HeadFacts(verified) : nil
             }
             try renewLease(claim)
-            start()
+            start(after: intake)
             announce(stored, claim.checksum)
             return .stored(stored)
         }

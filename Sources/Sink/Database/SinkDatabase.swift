@@ -49,6 +49,8 @@ package actor SinkDatabase {
     var pinger: Task<Void, Never>?
     var isShutDown = false
     private var following: Task<Void, Never>?
+    /// A whole state on its way to a live copy that is not there yet, which starts then.
+    private var adoption: Task<Void, Never>?
     private var isWriting = false
     private var writers: [CheckedContinuation<Void, Never>] = []
 
@@ -175,10 +177,32 @@ package actor SinkDatabase {
 
     /// Starts to apply what comes to the live copy.
     package func start() {
-        guard following == nil, !isShutDown else { return }
+        guard following == nil, adoption == nil, !isShutDown else { return }
         options.opened()
         let live = live
         following = Task { await live.run() }
+    }
+
+    /// Starts to apply, if an earlier process left anything.
+    ///
+    /// Where there is nothing yet, a first state that arrives makes the live copy on its way.
+    package func startFound() async {
+        try? await refreshIndex()
+        if index.isEmpty, live.takesImages { return }
+        start()
+    }
+
+    /// Starts to apply once the live copy has taken what was made of a file while it arrived.
+    func start(after intake: FileIntake?) {
+        guard let intake, intake.makesImage, following == nil, adoption == nil, !isShutDown else {
+            return start()
+        }
+        adoption = Task { [live] in
+            // One that cannot be taken is made from the bucket, as any other.
+            if let image = await intake.image() { try? await live.adopt(image) }
+            adoption = nil
+            start()
+        }
     }
 
     /// Ends every stream, and lets none begin.
@@ -190,6 +214,8 @@ package actor SinkDatabase {
     /// Ends the streams and the live copy.
     package func shutDown() async {
         endStreams()
+        uploadStore?.endFollowers()
+        await adoption?.value
         following?.cancel()
         await following?.value
         await live.close()

@@ -17,10 +17,15 @@ package struct VerifiedFile: Hashable, Sendable {
 
     /// Reads a file whole and checks everything that can be checked without its neighbours.
     ///
-    /// - Parameter read: Fills a buffer from an offset on; 0 is the end of the file.
-    /// - Throws: `LTXError`; whatever `read` throws.
+    /// - Parameters:
+    ///   - read: Fills a buffer from an offset on; 0 is the end of the file.
+    ///   - began: Is given the header before the first page.
+    ///   - take: Is given each page.
+    /// - Throws: `LTXError`; whatever the functions throw.
     package init(
-        read: @escaping (Int64, UnsafeMutableRawBufferPointer) throws -> Int
+        read: @escaping (Int64, UnsafeMutableRawBufferPointer) throws -> Int,
+        began: (LTXHeader) throws -> Void = { _ in },
+        page take: (Pgno, UnsafeRawBufferPointer) throws -> Void = { _, _ in }
     ) throws {
         var offset: Int64 = 0
         var decoder = try LTXDecoder { buffer in
@@ -29,6 +34,7 @@ package struct VerifiedFile: Hashable, Sendable {
             return count
         }
         let header = decoder.header
+        try began(header)
         let lock = lockPgno(pageSize: header.pageSize)
         let page = UnsafeMutableRawBufferPointer.allocate(
             byteCount: Int(header.pageSize),
@@ -41,6 +47,7 @@ package struct VerifiedFile: Hashable, Sendable {
             let due = last &+ 1 == lock ? last &+ 2 : last &+ 1
             if pgno != due { runStart = pgno }
             last = pgno
+            try take(pgno, UnsafeRawBufferPointer(page))
         }
         let trailer = try decoder.finish()
         let end = header.commit == lock ? header.commit - 1 : header.commit

@@ -1,3 +1,5 @@
+import Wire
+
 /// The first part of a request: everything but its body.
 package struct RequestHead: Sendable {
     package var method: String
@@ -78,7 +80,9 @@ package enum RequestBody: Sendable {
     /// A larger one, in a file that goes away with its last owner.
     case file(SpoolFile)
     /// A file that somebody else keeps for as long as the request lasts.
-    case kept(path: String, count: Int64)
+    ///
+    /// It may have been read already while it came.
+    case kept(KeptUpload)
     /// Its bytes went where the service wanted them as they came.
     case taken(any BodySink)
 
@@ -87,9 +91,18 @@ package enum RequestBody: Sendable {
         case .none, .taken: 0
         case .bytes(let bytes): Int64(bytes.count)
         case .file(let file): file.count
-        case .kept(_, let count): count
+        case .kept(let upload): upload.count
         }
     }
+}
+
+/// A whole upload, in the file of its parts.
+package struct KeptUpload: Sendable {
+    var id: UploadID
+    var path: String
+    var count: Int64
+    /// Who read it while it came.
+    var intake: FileIntake?
 }
 
 /// Where the bytes of a body go as they arrive, on a thread of the server, in order.

@@ -24,6 +24,9 @@ package actor HTTPServer {
     private let core: HTTPServerCore
     private var socket: ListenSocket?
     private var daemon: DaemonHandle?
+    /// With an earlier certificate: they accept nobody any more, and serve who is connected.
+    private var retired: [DaemonHandle] = []
+    private let descriptor: Int32
     private let limits: HTTPServerLimits
     private var janitor: Task<Void, Never>?
     private let executor = SerialThreadExecutor()
@@ -60,6 +63,7 @@ package actor HTTPServer {
         self.core = core
         self.limits = limits
         address = socket.address
+        descriptor = socket.raw
         self.socket = consume socket
     }
 
@@ -128,6 +132,31 @@ package actor HTTPServer {
         }
     }
 
+    /// Shows another certificate to who connects from now on; who is connected is not disturbed.
+    ///
+    /// The library keeps a certificate for its daemon's life, so another daemon takes over the
+    /// listening socket.
+    ///
+    /// - Parameter tls: Certificate and key as PEM texts.
+    /// - Throws: `SinkError` for texts that are no pair; then nothing has changed.
+    package func renew(_ tls: (certificate: String, key: String)) throws(SinkError) {
+        guard let old = daemon, socket != nil else { return }
+        daemon = DaemonHandle(raw: try Self.start(mhd, core, descriptor, limits, tls))
+        let copy = dormouse_mhd_quiesce(mhd.functions, old.raw)
+        if copy >= 0 { close(copy) }
+        retired.append(old)
+        stopEmpty()
+    }
+
+    /// Ends the daemons that have nobody left.
+    private func stopEmpty() {
+        retired.removeAll { daemon in
+            guard dormouse_mhd_connections(mhd.functions, daemon.raw) == 0 else { return false }
+            dormouse_mhd_stop(mhd.functions, daemon.raw)
+            return true
+        }
+    }
+
     /// Listens no more and refuses new requests; those at work go on.
     package func quiesce() {
         guard let daemon, socket != nil else { return }
@@ -152,7 +181,8 @@ package actor HTTPServer {
         janitor?.cancel()
         core.cancelAll()
         core.sleepers.close()
-        dormouse_mhd_stop(mhd.functions, daemon.raw)
+        for daemon in retired + [daemon] { dormouse_mhd_stop(mhd.functions, daemon.raw) }
+        retired = []
         core.lingering.stop()
     }
 
@@ -163,7 +193,7 @@ package actor HTTPServer {
             core.sleepers.close()
             let copy = dormouse_mhd_quiesce(mhd.functions, daemon.raw)
             if copy >= 0 { close(copy) }
-            dormouse_mhd_stop(mhd.functions, daemon.raw)
+            for daemon in retired + [daemon] { dormouse_mhd_stop(mhd.functions, daemon.raw) }
             core.lingering.stop()
         }
     }

@@ -21,9 +21,13 @@ package final class Spool: Sendable {
 
     /// Makes an empty file.
     package func create() throws(FileError) -> SpoolFile {
+        try SpoolFile(creating: newPath())
+    }
+
+    /// A path in it that nobody else is given.
+    package func newPath() -> String {
         let number = last.add(1, ordering: .relaxed).newValue
-        let name = "\(number)\(DurableFile.temporarySuffix)"
-        return try SpoolFile(creating: Path.join(directory, name))
+        return Path.join(directory, "\(number)\(DurableFile.temporarySuffix)")
     }
 }
 

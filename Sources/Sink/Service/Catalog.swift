@@ -9,6 +9,7 @@ import Wire
 /// A thousand of them share a few threads.
 final class Catalog: Sendable {
     private let options: SinkOptions
+    private let diverging = Lock<(@Sendable (DatabaseName) -> Void)?>(nil)
     private let databases = Lock<[DatabaseName: SinkDatabase]>([:])
     private let threads: [SerialThreadExecutor]
     /// Mirrors block theirs on disk and checks, and no push may wait for that.
@@ -27,9 +28,12 @@ final class Catalog: Sendable {
         let directory = Path.join(options.data, name.description)
         guard (try? FileStatus.ofEntry(directory)?.isDirectory) == true else { return nil }
         let database = open(name)
-        Task { await database.start() }
+        Task { await database.startFound() }
         return database
     }
+
+    /// A database that was asked for before.
+    func known(_ name: DatabaseName) -> SinkDatabase? { databases.withLock { $0[name] } }
 
     /// A database to write to, which may be new.
     func open(_ name: DatabaseName) -> SinkDatabase {
@@ -48,6 +52,7 @@ final class Catalog: Sendable {
         let number = name.description.utf8.reduce(0) { ($0 &* 31 &+ Int($1)) & 0xFFFF }
         var mirrorOptions = Mirror.Options()
         mirrorOptions.now = options.now
+        mirrorOptions.divergenceChanged = { [diverging] in diverging.withLock { $0 }?(name) }
         let mirror = Mirror(
             path: Path.join(directory, "mirror.sqlite"),
             bucket: bucket,
@@ -78,6 +83,11 @@ final class Catalog: Sendable {
             guard let name = DatabaseName(entry) else { continue }
             _ = existing(name)
         }
+    }
+
+    /// Says who is told when a live copy begins or ends to differ from its source.
+    func whenDiverging(_ body: @escaping @Sendable (DatabaseName) -> Void) {
+        diverging.withLock { $0 = body }
     }
 
     var all: [SinkDatabase] { databases.withLock { Array($0.values) } }

@@ -29,7 +29,7 @@ actor Housekeeping {
         for database in service.catalog.all {
             let status = database.live.status
             let findings = mirrors[database.name, default: MirrorWatch()].look(status)
-            for finding in findings { options.report(finding.event(of: database.name)) }
+            report(findings, of: database.name)
         }
         lookAtDisk()
         let now = options.now()
@@ -37,6 +37,17 @@ actor Housekeeping {
         if let sweptAt, (0..<Self.sweepInterval).contains(now - sweptAt) { return }
         sweptAt = now
         await sweep(now: now)
+    }
+
+    /// Looks whether one live copy differs from its source, which nobody should have to wait for.
+    func look(at name: DatabaseName) {
+        guard let status = service.catalog.known(name)?.live.status else { return }
+        let findings = mirrors[name, default: MirrorWatch()].lookForDivergence(status)
+        report(findings, of: name)
+    }
+
+    private func report(_ findings: [MirrorWatch.Finding], of name: DatabaseName) {
+        for finding in findings { service.options.report(finding.event(of: name)) }
     }
 
     private func lookAtDisk() {

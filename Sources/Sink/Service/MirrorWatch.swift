@@ -22,20 +22,7 @@ package struct MirrorWatch: Hashable, Sendable {
     /// A copy that is behind lags only if it stood at the same TXID the time before: one that is
     /// merely busy has moved.
     package mutating func look(_ status: MirrorStatus) -> [Finding] {
-        var findings: [Finding] = []
-        if let divergence = status.divergence, !isDiverged {
-            findings.append(
-                .diverged(
-                    txid: divergence.txid,
-                    expected: divergence.expected,
-                    actual: divergence.actual
-                )
-            )
-        } else if status.divergence == nil, isDiverged {
-            findings.append(.converged(txid: status.appliedTXID))
-        }
-        isDiverged = status.divergence != nil
-
+        var findings = lookForDivergence(status)
         // A diverged copy stands still on purpose, and has been told of.
         let isBehind = status.lag > 0 && !isDiverged
         if isBehind, !isLagging, behindAt == status.appliedTXID {
@@ -53,6 +40,24 @@ package struct MirrorWatch: Hashable, Sendable {
             findings.append(.caughtUp(txid: status.appliedTXID))
         }
         behindAt = isBehind ? status.appliedTXID : nil
+        return findings
+    }
+
+    /// Looks at nothing but whether the copy is what its writer said.
+    package mutating func lookForDivergence(_ status: MirrorStatus) -> [Finding] {
+        var findings: [Finding] = []
+        if let divergence = status.divergence, !isDiverged {
+            findings.append(
+                .diverged(
+                    txid: divergence.txid,
+                    expected: divergence.expected,
+                    actual: divergence.actual
+                )
+            )
+        } else if status.divergence == nil, isDiverged {
+            findings.append(.converged(txid: status.appliedTXID))
+        }
+        isDiverged = status.divergence != nil
         return findings
     }
 }

@@ -40,7 +40,7 @@ public struct SinkOptions: Sendable {
         self.listen = listen
     }
 
-    public struct TLS: Sendable {
+    public struct TLS: Hashable, Sendable {
         public var certificate: String
         public var key: String
 

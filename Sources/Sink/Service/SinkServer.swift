@@ -5,6 +5,7 @@ public final class SinkServer: Sendable {
     private let service: SinkService
     private let http: HTTPServer
     private let housekeeping: Housekeeping
+    private let tls: Lock<SinkOptions.TLS?>
     /// Where it listens, with the port that was found.
     public let address: SinkAddress
 
@@ -13,6 +14,10 @@ public final class SinkServer: Sendable {
         self.http = http
         housekeeping = Housekeeping(service)
         address = http.address
+        tls = Lock(service.options.tls)
+        service.catalog.whenDiverging { [housekeeping] name in
+            Task { await housekeeping.look(at: name) }
+        }
     }
 
     /// Starts to listen; it serves when this returns.
@@ -35,6 +40,15 @@ public final class SinkServer: Sendable {
         await http.watch()
         try service.catalog.openAll()
         return SinkServer(service, http)
+    }
+
+    /// Shows another certificate to who connects from now on; who is connected is not disturbed.
+    ///
+    /// - Throws: `SinkError` for texts that are no pair; the old ones stay.
+    public func renew(_ tls: SinkOptions.TLS) async throws {
+        guard self.tls.withLock({ $0 }) != tls else { return }
+        try await http.renew((tls.certificate, tls.key))
+        self.tls.withLock { $0 = tls }
     }
 
     /// How many clients are connected.

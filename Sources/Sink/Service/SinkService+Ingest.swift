@@ -21,7 +21,9 @@ extension SinkService {
                 scratch: scratch.path,
                 limit: min(options.maxUpload, try room())
             )
-            let file = try await database.ingest(image, claim)
+            var upload: UploadID?
+            if case .kept(let kept) = body { upload = kept.id }
+            let file = try await database.ingest(image, claim, upload: upload)
             metrics.add(to: .ingests, .database(name), Metrics.Label("outcome", "accepted"))
             options.report(
                 .ingested(

@@ -42,7 +42,9 @@ extension SinkService {
         )
         if let refusal = try await noRoom(database, for: total ?? 0) { return .refuse(refusal) }
         do {
-            return .feed(try await database.beginUpload(order))
+            let sink = try await database.beginUpload(order)
+            try await readWhileItComes(sink.id, database, length: total)
+            return .feed(sink)
         } catch let refusal as UploadRefusal {
             return .refuse(.refusal(refusal))
         }
@@ -79,6 +81,8 @@ extension SinkService {
             case .answered(let answer):
                 return .refuse(Self.response(answer, dialect: part.dialect))
             case .append(let append):
+                // Begun by an earlier process, or read for too long: one more look at all of it.
+                if part.isLast { try await readWhileItComes(id, database, length: part.length) }
                 return .feed(UploadSink(append, id: id, dialect: part.dialect, isNew: false))
             }
         } catch let refusal as UploadRefusal {
@@ -134,7 +138,13 @@ extension SinkService {
                     query: head.query
                 )
             else { throw UploadRefusal.missing }
-            let body = RequestBody.kept(path: delivery.path, count: delivery.sizeInBytes)
+            let upload = KeptUpload(
+                id: delivery.id,
+                path: delivery.path,
+                count: delivery.sizeInBytes,
+                intake: try await database.uploads().follower(of: delivery.id) as? FileIntake
+            )
+            let body = RequestBody.kept(upload)
             response = try await write(HTTPRequest(head, body: body), name, route)
         } catch {
             response = failure(error, database.name)

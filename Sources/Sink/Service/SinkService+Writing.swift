@@ -102,8 +102,17 @@ extension SinkService {
             return .refusal(400, "\(WireHeader.baseTXID) is not the file's last TXID")
         }
         let source = try OfferedSource(body)
+        var intake: FileIntake?
+        if case .kept(let upload) = body { intake = upload.intake }
+        let outcome: FileVerifier.Outcome
+        if let known = await intake?.outcome() {
+            outcome = known
+        } else {
+            intake = nil
+            outcome = try await verifier.verify(offer.name, read: source.read)
+        }
         let verified: VerifiedFile
-        switch try await verifier.verify(offer.name, read: source.read) {
+        switch outcome {
         case .bad(let reason):
             metrics.add(to: .pushes, .database(name), Metrics.Label("outcome", "bad"))
             return .refusal(400, reason)
@@ -119,7 +128,8 @@ extension SinkService {
             claim,
             source: file.path,
             sizeInBytes: body.count,
-            verified: verified
+            verified: verified,
+            intake: intake
         ) {
         case .rejected(let reason): return refused(name, reason)
         case .unfit(let reason):
@@ -161,8 +171,8 @@ struct OfferedSource {
             }
         case .file(let file):
             read = { try file.read(at: $0, into: $1) }
-        case .kept(let path, _):
-            let file = OpenFile(try FileDescriptor(reading: path))
+        case .kept(let upload):
+            let file = OpenFile(try FileDescriptor(reading: upload.path))
             read = { try file.descriptor.read(at: $0, into: $1) }
         }
     }
@@ -179,7 +189,7 @@ struct OfferedSource {
     func onDisk(_ spool: Spool) throws(FileError) -> (path: String, owner: SpoolFile?) {
         switch body {
         case .file(let file): return (file.path, file)
-        case .kept(let path, _): return (path, nil)
+        case .kept(let upload): return (upload.path, nil)
         case .bytes(let bytes):
             let file = try spool.create()
             try file.append(bytes)

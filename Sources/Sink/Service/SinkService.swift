@@ -12,6 +12,7 @@ package final class SinkService: HTTPHandler {
     package let metrics = Metrics()
     let catalog: Catalog
     let imageChecker = ImageChecker()
+    let intakes = IntakeDesk()
     private let verifiers: [FileVerifier]
     private let nextVerifier = Atomic<Int>(0)
 
@@ -42,6 +43,7 @@ package final class SinkService: HTTPHandler {
     }
 
     private func judge(_ head: RequestHead) -> Admission {
+        if let refusal = HeadLimits.refusal(head) { return .refuse(refusal) }
         // The health check carries no secrets; anything else is not even told apart without a token.
         let isHealth = head.path == "/" && head.method == "GET"
         let access = options.tokens.access(authorization: head["authorization"])

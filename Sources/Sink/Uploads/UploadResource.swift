@@ -23,6 +23,8 @@ public struct UploadStatus: Hashable, Sendable {
 final class UploadResource: Sendable {
     /// Bytes after which a long part is made durable while it still arrives.
     static let syncInterval: Int64 = 16 << 20
+    /// Bytes after which the disk begins to write what the next sync will wait for.
+    private static let writebackInterval: Int64 = 4 << 20
 
     let id: UploadID
     let partPath: String
@@ -37,6 +39,8 @@ final class UploadResource: Sendable {
         var generation: UInt64 = 0
         var isDelivering = false
         var isGone = false
+        /// Reads what is durable.
+        var follower: (any UploadFollower)?
         /// Milliseconds since 1970.
         var touchedAt: Int64
     }
@@ -130,6 +134,8 @@ final class UploadResource: Sendable {
             try Self.onDisk { () throws(FileError) in
                 try part.file.write(buffer, at: state.written)
             }
+            let interval = Self.writebackInterval
+            if state.written / interval != end / interval { part.file.startWriteback() }
             state.written = end
             if state.written - state.log.offset >= Self.syncInterval { try state.sync() }
         }
@@ -152,6 +158,7 @@ final class UploadResource: Sendable {
                 throw .problem(.inconsistentLength)
             }
             if !state.log.isComplete { try state.record(.complete) }
+            state.follower?.complete()
             state.isDelivering = true
             return state.log.offset
         }
@@ -174,11 +181,34 @@ final class UploadResource: Sendable {
             state.touchedAt = now
             guard answer.isFinal else { return }
             try state.record(.answer(answer))
+            // Not told to stop: what it has made may be in use.
+            state.follower = nil
             try Self.onDisk { () throws(FileError) in try DurableFiles.remove(self.partPath) }
         }
     }
 
     var order: UploadOrder { state.withLock { $0.log.order } }
+
+    /// Who reads it while it arrives.
+    var follower: (any UploadFollower)? { state.withLock { $0.follower } }
+
+    /// Lets somebody read it while it arrives, instead of who did before.
+    func attach(_ follower: any UploadFollower) throws(UploadRefusal) {
+        try with { state throws(UploadRefusal) in
+            state.follower?.cancel()
+            state.follower = follower
+            follower.advance(to: state.log.offset)
+            if state.log.isComplete { follower.complete() }
+        }
+    }
+
+    /// Ends who reads it.
+    func detach() {
+        state.withLock { state in
+            state.follower?.cancel()
+            state.follower = nil
+        }
+    }
 
     /// Removes the upload from the disk; whoever appends now is refused.
     func remove() throws(UploadRefusal) {
@@ -210,6 +240,8 @@ final class UploadResource: Sendable {
         state.generation += 1
         state.part = nil
         state.isGone = true
+        state.follower?.cancel()
+        state.follower = nil
         // What stays behind is a corpse for the next start.
         _ = try? DurableFiles.remove(state.log.path)
         _ = try? DurableFiles.remove(partPath)
@@ -247,6 +279,7 @@ extension UploadResource.State {
         guard let part, written > log.offset else { return }
         try UploadResource.onDisk { () throws(FileError) in try part.file.sync() }
         try record(.offset(written))
+        follower?.advance(to: written)
     }
 
     fileprivate mutating func record(_ event: UploadLog.Event) throws(UploadRefusal) {

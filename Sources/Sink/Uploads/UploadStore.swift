@@ -122,6 +122,42 @@ public final class UploadStore: Sendable {
         }
     }
 
+    /// What an upload is for.
+    public func order(of id: UploadID) throws(UploadRefusal) -> UploadOrder {
+        try resource(id).order
+    }
+
+    /// Lets somebody read an upload while it arrives, and tells at once what is there.
+    ///
+    /// - Parameters:
+    ///   - id: The upload.
+    ///   - make: Is given the path of the part file, which stays the same file for as long as the
+    ///     upload lasts; `nil` for nobody.
+    /// - Throws: `UploadRefusal` for an upload that is gone.
+    public func follow(
+        _ id: UploadID,
+        _ make: (_ path: String) -> (any UploadFollower)?
+    ) throws(UploadRefusal) {
+        let resource = try resource(id)
+        guard let follower = make(resource.partPath) else { return }
+        do throws(UploadRefusal) {
+            try resource.attach(follower)
+        } catch {
+            follower.cancel()
+            throw error
+        }
+    }
+
+    /// Who reads an upload while it arrives.
+    public func follower(of id: UploadID) throws(UploadRefusal) -> (any UploadFollower)? {
+        try resource(id).follower
+    }
+
+    /// Ends who reads uploads while they arrive.
+    public func endFollowers() {
+        for resource in resources.withLock({ Array($0.values) }) { resource.detach() }
+    }
+
     /// Takes down what the target answered to a whole upload.
     ///
     /// A final answer is kept for a client that has lost it; any other leaves the upload whole,

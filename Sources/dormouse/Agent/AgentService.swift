@@ -17,6 +17,8 @@ actor AgentService {
     private let journal: Journal
     private let replicator: Replicator
     private let station: CollectorStation
+    /// Starts the transfer service, where that is ours to do.
+    private let transfer: TransferChild?
 
     init(_ config: AgentConfig, file: String?, streams: [StreamDefinition]) throws {
         self.config = config
@@ -27,9 +29,14 @@ actor AgentService {
         ])
         replicator = Replicator(
             database: config.database,
-            bucket: try config.destination.client(http: try config.http.bucketOptions()),
+            bucket: try config.client(),
             options: config.replicatorOptions
         )
+        if config.transfer.start == .child, let spool = config.transfer.spool, let file {
+            transfer = TransferChild(spool: spool, config: file, journal: journal)
+        } else {
+            transfer = nil
+        }
         station = CollectorStation(
             database: config.database,
             streams: streams,
@@ -65,7 +72,8 @@ actor AgentService {
             pushOnStart: config.push.onStart,
             workload: station,
             tick: .seconds(1),
-            reload: reloading
+            reload: reloading,
+            afterJob: { [transfer] in transfer?.startIfNeeded() }
         )
         let code = try await loop.run()
         await events.stopListening()
@@ -104,7 +112,7 @@ actor AgentService {
         do {
             try await replicator.reconfigure(
                 fixed.replicatorOptions,
-                bucket: try fixed.destination.client(http: try fixed.http.bucketOptions())
+                bucket: try fixed.client()
             )
             try await station.reconfigure(
                 flushEvery: fixed.collector.flushInterval,
@@ -137,7 +145,13 @@ extension AgentConfig {
             case .stop: .stop
             }
         options.backlog = BacklogPolicy(budget: backlog.budget, limit: backlog.limit)
+        options.spool = transfer.spool
         return options
+    }
+
+    /// The destination, reached as configured; for agent and transfer service alike.
+    func client() throws -> any BucketClient {
+        try destination.client(http: try http.bucketOptions(spool: transfer.spool))
     }
 
     var loopSettings: ReplicationLoop.Settings {
@@ -168,6 +182,7 @@ extension AgentConfig {
         keep("device", \.device)
         keep("control", \.control)
         keep("collector.speed", \.collector.speed)
+        keep("transfer", \.transfer)
         keep("streams", \.streams)
         keep("log.format", \.log.format)
         return (result, keys)

@@ -30,7 +30,14 @@ struct JobWorker: Sendable {
             let start = ContinuousClock.now
             // What is in memory goes along; if it cannot, the collector says so with its own beat.
             if case .background = phase { try? await workload?.flush() }
-            return .pushed(await replicator.push(), start: start)
+            // There the transfer service uploads, where there is one.
+            let handsOver = if case .background = phase { true } else { false }
+            let record = await replicator.push(handOver: handsOver)
+            if case .terminating = phase, !record.outcome.isSuccess {
+                // What is owed at the end goes on its way without us.
+                try? await replicator.convert()
+            }
+            return .pushed(record, start: start)
         case .checkpoint:
             do {
                 return .checkpointed(.success(try await replicator.checkpoint()))

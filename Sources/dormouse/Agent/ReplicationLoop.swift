@@ -39,6 +39,8 @@ final class ReplicationLoop {
     var journal: Journal
     /// Reads the configuration again; `nil` where there is none.
     let reload: (@Sendable () async -> ReloadReport)?
+    /// Looks after each job whether the transfer service must be started.
+    let afterJob: (@Sendable () -> Void)?
 
     let clock = ContinuousClock()
     var life: Life
@@ -75,7 +77,8 @@ final class ReplicationLoop {
         pushOnStart: Bool,
         workload: (any Workload)? = nil,
         tick: Duration? = nil,
-        reload: (@Sendable () async -> ReloadReport)? = nil
+        reload: (@Sendable () async -> ReloadReport)? = nil,
+        afterJob: (@Sendable () -> Void)? = nil
     ) {
         self.replicator = replicator
         self.events = events
@@ -85,6 +88,7 @@ final class ReplicationLoop {
         self.workload = workload
         self.tick = tick
         self.reload = reload
+        self.afterJob = afterJob
         life = Life(settings.budgets)
         let now = clock.now
         schedule = PushSchedule(interval: settings.interval, now: now)
@@ -396,6 +400,7 @@ final class ReplicationLoop {
         case .interrupted:
             guard let running else { return }
             self.running = nil
+            defer { afterJob?() }
             // It was the last thing that the task did.
             try await ended(await running.task.value, of: running)
         case .signal(SIGCONT):

@@ -58,7 +58,7 @@ extension Command {
             try DurableFiles.makeDirectories(given)
             directory = Path.canonical(given)
         } else {
-            directory = try makeTemporaryDirectory()
+            directory = try makeTemporaryDirectory(for: "demo")
         }
         let code = try await DemoRun(
             directory: directory,
@@ -68,23 +68,5 @@ extension Command {
         ).run()
         if arguments[directoryOption] == nil, code == .done { removeTree(directory) }
         return code
-    }
-
-    private static func makeTemporaryDirectory() throws -> String {
-        let base = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
-        var template = Array(Path.join(base, "dormouse-demo-XXXXXX").utf8CString)
-        guard mkdtemp(&template) != nil else {
-            throw FileError(.makeDirectory, base, code: errno)
-        }
-        return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    }
-
-    private static func removeTree(_ path: String) {
-        if let status = try? FileStatus.ofEntry(path), status.isDirectory {
-            for name in (try? DurableFiles.list(path)) ?? [] { removeTree(Path.join(path, name)) }
-            rmdir(path)
-        } else {
-            unlink(path)
-        }
     }
 }

@@ -1,4 +1,5 @@
 import Bucket
+import Chaos
 import CommandLineKit
 import DurableFiles
 import Glibc
@@ -90,7 +91,7 @@ struct DemoRun {
                 "agent", "--database", database, "--to", url, "--source", samples,
                 "--speed", "\(speed)", "--flush-interval", "100ms", "--interval", "1s",
             ],
-            fault: fault
+            environment: fault.map { ["DORMOUSE_FAULT": $0] } ?? [:]
         )
     }
 

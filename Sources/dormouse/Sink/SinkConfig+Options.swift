@@ -16,12 +16,7 @@ extension SinkConfig {
             data: data,
             listen: SinkAddress(host: listen.host, port: listen.port)
         )
-        if let tls {
-            options.tls = SinkOptions.TLS(
-                certificate: try Self.pem(tls.certificate, "certificate"),
-                key: try Self.pem(tls.key, "key")
-            )
-        }
+        options.tls = try certificate()
         options.tokens = tokens
         let reserve: DiskReserve =
             switch disk.reserve {
@@ -41,6 +36,17 @@ extension SinkConfig {
         }
         options.report = report
         return options
+    }
+
+    /// Certificate and key, as their files are now.
+    ///
+    /// - Throws: `CommandFailure` when one cannot be read.
+    func certificate() throws -> SinkOptions.TLS? {
+        guard let tls else { return nil }
+        return SinkOptions.TLS(
+            certificate: try Self.pem(tls.certificate, "certificate"),
+            key: try Self.pem(tls.key, "key")
+        )
     }
 
     /// The text of a PEM file.

@@ -75,7 +75,7 @@ struct SinkRun {
         var due = clock.now
         while true {
             switch try await events.next(changes: false, until: due) {
-            case .signal(SIGHUP): reload(tokens, server)
+            case .signal(SIGHUP): await reload(tokens, server)
             case .signal: return
             case .deadline:
                 await server.housekeep()
@@ -91,7 +91,7 @@ struct SinkRun {
         "listening on \(server.address), \(server.connectionCount) connections"
     }
 
-    // MARK: Tokens
+    // MARK: Tokens and certificates
 
     private func tokens() throws -> Sink.Tokens {
         Tokens(
@@ -100,8 +100,8 @@ struct SinkRun {
         )
     }
 
-    /// Reads the tokens again; a file that is no token now leaves those in force.
-    private func reload(_ tokens: Sink.Tokens, _ server: SinkServer) {
+    /// Reads tokens and certificate again; files of no use leave those in force.
+    private func reload(_ tokens: Sink.Tokens, _ server: SinkServer) async {
         Notify.reloading()
         do {
             tokens.replace(
@@ -117,7 +117,24 @@ struct SinkRun {
                 [.detail: FieldValue("\(error)")]
             )
         }
+        await reloadCertificate(server)
         Notify.ready(status(of: server))
+    }
+
+    private func reloadCertificate(_ server: SinkServer) async {
+        guard config.tls != nil else { return }
+        do {
+            guard let certificate = try config.certificate() else { return }
+            try await server.renew(certificate)
+            journal.write(.config, .notice, "certificate and key were read again")
+        } catch {
+            journal.write(
+                .config,
+                .error,
+                "certificate and key could not be read again; the old ones stay",
+                [.detail: FieldValue("\(error)")]
+            )
+        }
     }
 
     // MARK: The end

@@ -1,5 +1,3 @@
-import Transfer
-
 #if canImport(Glibc)
 import Glibc
 #else
@@ -8,12 +6,12 @@ import Darwin
 
 /// A state that threads wait on: for readers whose interface blocks.
 // @unchecked because the value is touched under the mutex only.
-final class Monitor<State>: @unchecked Sendable {
+package final class Monitor<State>: @unchecked Sendable {
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let changed = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
     private var state: State
 
-    init(_ state: State) {
+    package init(_ state: State) {
         self.state = state
         pthread_mutex_init(mutex, nil)
         pthread_cond_init(changed, nil)
@@ -27,7 +25,7 @@ final class Monitor<State>: @unchecked Sendable {
     }
 
     /// Changes the state and wakes who waits for it.
-    func change<R>(_ body: (inout State) throws -> R) rethrows -> R {
+    package func change<R>(_ body: (inout State) throws -> R) rethrows -> R {
         pthread_mutex_lock(mutex)
         defer {
             pthread_cond_broadcast(changed)
@@ -36,10 +34,20 @@ final class Monitor<State>: @unchecked Sendable {
         return try body(&state)
     }
 
+    /// Blocks the thread until there is an answer, which somebody's change has to bring about.
+    package func block<R>(_ body: (inout State) -> R?) -> R {
+        pthread_mutex_lock(mutex)
+        defer { pthread_mutex_unlock(mutex) }
+        while true {
+            if let answer = body(&state) { return answer }
+            pthread_cond_wait(changed, mutex)
+        }
+    }
+
     /// Blocks the thread until there is an answer.
     ///
     /// - Throws: `CancellationError` soon after the caller's task was cancelled.
-    func wait<R>(_ body: (inout State) -> R?) throws -> R {
+    package func wait<R>(_ body: (inout State) -> R?) throws -> R {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
         while true {

@@ -1,36 +1,51 @@
-import DurableFiles
-import Glibc
+public import DurableFiles
+public import Glibc
 import SQLiteBridge
 
-/// This very program as a child process, whose records are read line by line.
+/// This very program as a child process, or another one, read line by line.
 ///
 /// Its own thread, because reading a pipe blocks.
-actor ChildProcess {
+public actor ChildProcess {
     private let executor = SerialThreadExecutor()
-    nonisolated var unownedExecutor: UnownedSerialExecutor {
+    public nonisolated var unownedExecutor: UnownedSerialExecutor {
         executor.asUnownedSerialExecutor()
     }
 
-    nonisolated let processID: pid_t
+    public nonisolated let processID: pid_t
+    /// Whether it was waited for: its number may be another's then.
+    private nonisolated let isReaped = Lock(false)
     private let records: Int32
     private var buffered: [UInt8] = []
-    private var isReaped = false
 
-    /// Starts this very program with other arguments.
+    /// Starts this very program with other arguments, or another one.
+    ///
+    /// Of this program standard error is read, where its records go; of another one standard
+    /// output.
     ///
     /// - Parameters:
+    ///   - program: Another program, looked for in `PATH`.
     ///   - arguments: Behind the program's name.
-    ///   - fault: What `DORMOUSE_FAULT` says to the child.
+    ///   - environment: Variables on top of this process's own.
     /// - Throws: `FileError`.
-    init(_ arguments: [String], fault: String? = nil) throws(FileError) {
+    public init(
+        program: String? = nil,
+        _ arguments: [String],
+        environment: [String: String] = [:]
+    ) throws(FileError) {
         var ends: [Int32] = [-1, -1]
-        guard pipe(&ends) == 0 else { throw FileError(.open, "pipe", code: errno) }
-        _ = fcntl(ends[0], F_SETFD, FD_CLOEXEC)
+        // Sockets and not a pipe, because they are made with close-on-exec set: an end that leaks into
+        // another child would keep the records from ending.
+        let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
+        guard socketpair(AF_UNIX, type, 0, &ends) == 0 else {
+            throw FileError(.open, "socketpair", code: errno)
+        }
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
-        posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO)
-        posix_spawn_file_actions_addclose(&actions, ends[1])
+        posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDWR, 0)
+        posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_RDWR, 0)
+        let output = program == nil ? STDERR_FILENO : STDOUT_FILENO
+        posix_spawn_file_actions_adddup2(&actions, ends[1], output)
         // Threads of the runtime block signals, and a child inherits that.
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
@@ -40,17 +55,21 @@ actor ChildProcess {
         posix_spawnattr_setsigmask(&attributes, &none)
         posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
 
-        var environment = Self.environment.filter {
-            !$0.hasPrefix("DORMOUSE_FAULT=") && !$0.hasPrefix("JOURNAL_STREAM=")
+        // What a service manager told us is not meant for a child.
+        let ours = ["DORMOUSE_FAULT", "JOURNAL_STREAM", "NOTIFY_SOCKET", "WATCHDOG_USEC"]
+        let replaced = Set(ours).union(environment.keys)
+        let inherited = Self.environment.filter { variable in
+            !replaced.contains(String(variable.prefix { $0 != "=" }))
         }
-        if let fault { environment.append("DORMOUSE_FAULT=\(fault)") }
-        var words = (["dormouse"] + arguments).map { strdup($0) } + [nil]
-        var variables = environment.map { strdup($0) } + [nil]
+        let all = inherited + environment.map { "\($0)=\($1)" }
+        var words = ([program ?? "dormouse"] + arguments).map { strdup($0) } + [nil]
+        var variables = all.map { strdup($0) } + [nil]
         defer { for pointer in words + variables { free(pointer) } }
         var processID: pid_t = 0
-        let code = posix_spawn(
+        let file = program ?? "/proc/self/exe"
+        let code = posix_spawnp(
             &processID,
-            "/proc/self/exe",
+            file,
             &actions,
             &attributes,
             &words,
@@ -59,10 +78,11 @@ actor ChildProcess {
         close(ends[1])
         guard code == 0 else {
             close(ends[0])
-            throw FileError(.open, "/proc/self/exe", code: code)
+            throw FileError(.open, file, code: code)
         }
         self.processID = processID
         records = ends[0]
+        Orphans.add(processID)
     }
 
     deinit {
@@ -79,17 +99,25 @@ actor ChildProcess {
         return variables
     }
 
-    nonisolated func send(_ signal: Int32) {
-        kill(processID, signal)
+    /// Sends a signal, unless the process has ended already.
+    public nonisolated func send(_ signal: Int32) {
+        isReaped.withLock { isReaped in
+            if !isReaped { _ = kill(processID, signal) }
+        }
     }
 
     /// The next record, as its fields; `nil` when the process is gone.
-    func nextRecord() -> [String: String]? {
+    public func nextRecord() -> [String: String]? {
+        nextLine().map(Logfmt.fields(of:))
+    }
+
+    /// The next line; `nil` when the process is gone.
+    public func nextLine() -> String? {
         while true {
             if let end = buffered.firstIndex(of: UInt8(ascii: "\n")) {
                 let line = String(decoding: buffered[..<end], as: UTF8.self)
                 buffered.removeSubrange(...end)
-                return Logfmt.fields(of: line)
+                return line
             }
             var chunk = [UInt8](repeating: 0, count: 4096)
             let count = read(records, &chunk, chunk.count)
@@ -100,18 +128,27 @@ actor ChildProcess {
     }
 
     /// Waits for the end: the signal that ended it, or its exit status.
-    func wait() -> (signal: Int32?, status: Int32) {
+    public func wait() -> (signal: Int32?, status: Int32) {
+        // A signal may be on its way until it is waited for.
+        var information = siginfo_t()
+        while waitid(P_PID, id_t(processID), &information, WEXITED | WNOWAIT) < 0,
+            errno == EINTR
+        {}
         var status: Int32 = 0
-        while waitpid(processID, &status, 0) < 0, errno == EINTR {}
+        isReaped.withLock { isReaped in
+            waitpid(processID, &status, 0)
+            isReaped = true
+        }
+        Orphans.remove(processID)
         let signal = status & 0x7F
         return (signal == 0 ? nil : signal, status >> 8 & 0xFF)
     }
 }
 
 /// Reads the lines that the journal writes off systemd.
-enum Logfmt {
+public enum Logfmt {
     /// Keys and values of one line; values may be quoted.
-    static func fields(of line: String) -> [String: String] {
+    public static func fields(of line: String) -> [String: String] {
         var fields: [String: String] = [:]
         var rest = line[...]
         while let equals = rest.firstIndex(of: "=") {

@@ -18,6 +18,8 @@ struct RequestFramer {
         case endless
     }
 
+    /// Bytes of the body of the request whose head came last; -1 when it comes in chunks.
+    private(set) var length: Int64 = 0
     private var state = State.head
     private var pending: [UInt8] = []
     /// Of the request that is being read, to be told once its head is out.
@@ -94,6 +96,7 @@ struct RequestFramer {
             default: break
             }
         }
+        self.length = isChunked ? -1 : length
         if isChunked {
             state = .chunkSize
         } else if length > 0 {

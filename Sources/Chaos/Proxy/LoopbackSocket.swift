@@ -3,11 +3,18 @@ import Glibc
 
 /// TCP on 127.0.0.1, and nothing else.
 enum LoopbackSocket {
-    /// Listens on a free port.
-    static func listen() throws(FileError) -> (descriptor: Int32, port: UInt16) {
+    /// Listens on a port; 0 for a free one.
+    static func listen(
+        on port: UInt16 = 0,
+        buffered: Int32? = nil
+    ) throws(FileError) -> (descriptor: Int32, port: UInt16) {
         let descriptor = socket(AF_INET, stream, 0)
         guard descriptor >= 0 else { throw FileError(.open, "socket", code: errno) }
-        var address = address(0)
+        var yes: Int32 = 1
+        let size = socklen_t(MemoryLayout<Int32>.size)
+        if port != 0 { setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, size) }
+        if var buffered { setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &buffered, size) }
+        var address = address(port)
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
         let code = withUnsafeMutablePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { raw -> Int32 in
@@ -19,7 +26,7 @@ enum LoopbackSocket {
         }
         guard code == 0 else {
             close(descriptor)
-            throw FileError(.open, "127.0.0.1:0", code: code)
+            throw FileError(.open, "127.0.0.1:\(port)", code: code)
         }
         return (descriptor, UInt16(bigEndian: address.sin_port))
     }

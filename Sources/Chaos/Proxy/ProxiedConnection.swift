@@ -20,7 +20,10 @@ final class ProxiedConnection {
     }
 
     func run() {
-        defer { if server >= 0 { close(server) } }
+        defer {
+            if server >= 0 { close(server) }
+            if let current { proxy.end(current.number) }
+        }
         guard let server = proxy.connect() else { return LoopbackSocket.resetOnClose(client) }
         self.server = server
         while true {
@@ -40,14 +43,21 @@ final class ProxiedConnection {
     // MARK: From the client
 
     private func forwardRequest() -> Bool {
-        let count = recv(client, &buffer, buffer.count, 0)
+        let count = recv(client, &buffer, proxy.portion(of: buffer.count), 0)
         if count < 0, errno == EINTR { return true }
         guard count > 0 else { return false }
+        proxy.carry(count)
         for piece in framer.take(buffer[..<count]) {
             let goesOn: Bool
             switch piece {
             case .head(let method, let target, let bytes):
-                goesOn = begin(proxy.begin(method: method, target: target), bytes)
+                let request = proxy.begin(
+                    method: method,
+                    target: target,
+                    length: framer.length,
+                    offset: Self.offset(in: bytes)
+                )
+                goesOn = begin(request, bytes)
             case .body(let bytes): goesOn = body(bytes)
             case .end: goesOn = end()
             }
@@ -74,8 +84,14 @@ final class ProxiedConnection {
         let limit: Int64 =
             switch current.fault {
             case .answer(_, let limit, _), .resetUpload(let limit), .stall(let limit): limit
-            case .none, .resetDownload, .duplicate, .refuse: .max
+            case .none, .resetDownload, .duplicate, .refuse, .corrupt: .max
             }
+        var bytes = bytes
+        if case .corrupt(let place) = current.fault, place >= seen,
+            place - seen < Int64(bytes.count)
+        {
+            bytes[Int(place - seen)] ^= 0x10
+        }
         let room = max(0, limit - seen)
         guard pass(Array(bytes.prefix(Int(clamping: room)))) else { return false }
         return strikesAt(seen + Int64(bytes.count))
@@ -98,7 +114,7 @@ final class ProxiedConnection {
         case .stall(let limit) where bytes >= limit:
             isStalled = true
             return true
-        case .none, .answer, .resetUpload, .resetDownload, .stall, .duplicate, .refuse:
+        case .none, .answer, .resetUpload, .resetDownload, .stall, .duplicate, .refuse, .corrupt:
             return true
         }
     }
@@ -128,9 +144,10 @@ final class ProxiedConnection {
     // MARK: From the server
 
     private func forwardAnswer() -> Bool {
-        let count = recv(server, &buffer, buffer.count, 0)
+        let count = recv(server, &buffer, proxy.portion(of: buffer.count), 0)
         if count < 0, errno == EINTR { return true }
         guard count > 0 else { return false }
+        proxy.carry(count)
         var bytes = Array(buffer[..<count])
         if let current {
             if answerBytes == 0, let status = Self.status(of: bytes) {
@@ -158,6 +175,12 @@ final class ProxiedConnection {
         shutdown(again, Int32(SHUT_WR))
         var bytes = [UInt8](repeating: 0, count: 4096)
         while recv(again, &bytes, bytes.count, 0) > 0 {}
+    }
+
+    private static func offset(in head: [UInt8]) -> Int64? {
+        let lines = String(decoding: head, as: UTF8.self).lowercased().split(separator: "\r\n")
+        guard let line = lines.first(where: { $0.hasPrefix("upload-offset:") }) else { return nil }
+        return Int64(line.dropFirst("upload-offset:".count).filter { $0 != " " })
     }
 
     private static func status(of bytes: [UInt8]) -> Int? {

@@ -16,6 +16,12 @@ public final class FaultProxy: @unchecked Sendable {
         var decide: Decide
         var requests: [ProxiedRequest] = []
         var clients: Set<Int32> = []
+        var network = NetworkState.up
+        /// When a slow network is done with what it was given.
+        var isFreeAt = ContinuousClock.now
+        /// Uploads of which bytes have come and to which there is no answer yet.
+        var uploading: Set<Int> = []
+        var watchers: [CheckedContinuation<Void, Never>] = []
         var isStopped = false
     }
 
@@ -28,13 +34,18 @@ public final class FaultProxy: @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - upstream: The server's port on 127.0.0.1.
+    ///   - port: Where to listen, on 127.0.0.1; 0 for a free one.
+    ///   - buffered: How much of what a client sends the system may hold for the proxy; as the
+    ///     system likes without it.
     ///   - decide: What becomes of each request; called on the proxy's threads.
     /// - Throws: `FileError` when no socket is to be had.
     public init(
         upstream: UInt16,
+        port: UInt16 = 0,
+        buffered: Int32? = nil,
         decide: @escaping Decide = { _ in .none }
     ) throws(FileError) {
-        (listener, port) = try LoopbackSocket.listen()
+        (listener, self.port) = try LoopbackSocket.listen(on: port, buffered: buffered)
         shared = Mutex(Shared(upstream: upstream, decide: decide))
         spawnThread { [self] in acceptAll() }
     }
@@ -57,11 +68,50 @@ public final class FaultProxy: @unchecked Sendable {
         shared.withLock { for client in $0.clients { shutdown(client, Int32(SHUT_RDWR)) } }
     }
 
+    /// What the network is like from now on.
+    public var network: NetworkState {
+        get { shared.withLock { $0.network } }
+        set {
+            shared.withLock { shared in
+                shared.network = newValue
+                shared.isFreeAt = .now
+            }
+            if newValue == .down { cut() }
+        }
+    }
+
+    /// Waits until bytes of an upload are on their way.
+    ///
+    /// The watcher goes on also when the proxy is stopped.
+    public func uploadBegins() async {
+        await withCheckedContinuation { continuation in
+            let isUnderWay = shared.withLock { shared in
+                if !shared.uploading.isEmpty || shared.isStopped { return true }
+                shared.watchers.append(continuation)
+                return false
+            }
+            if isUnderWay { continuation.resume() }
+        }
+    }
+
+    /// Lets everybody go on who waits for an upload.
+    public func forgetWatchers() {
+        for watcher in takeWatchers() { watcher.resume() }
+    }
+
+    private func takeWatchers() -> [CheckedContinuation<Void, Never>] {
+        shared.withLock { shared in
+            defer { shared.watchers = [] }
+            return shared.watchers
+        }
+    }
+
     /// Ends listening and cuts all connections.
     public func stop() {
         shared.withLock { $0.isStopped = true }
         shutdown(listener, Int32(SHUT_RDWR))
         cut()
+        forgetWatchers()
     }
 
     deinit {
@@ -84,6 +134,14 @@ public final class FaultProxy: @unchecked Sendable {
                 close(client)
                 return
             }
+            if network == .down {
+                LoopbackSocket.resetOnClose(client)
+                shared.withLock { shared in
+                    shared.clients.remove(client)
+                    _ = close(client)
+                }
+                continue
+            }
             spawnThread { [self] in
                 ProxiedConnection(client: client, proxy: self).run()
                 // Closed under the lock, so that `cut` never shuts down somebody else's number.
@@ -101,12 +159,33 @@ public final class FaultProxy: @unchecked Sendable {
         LoopbackSocket.connect(to: shared.withLock { $0.upstream })
     }
 
-    func begin(method: String, target: String) -> ProxiedRequest {
+    /// How much to take from a client at a time, and never more than a twentieth of a second's.
+    func portion(of buffer: Int) -> Int {
+        guard case .slow(let rate) = network else { return buffer }
+        return min(buffer, max(256, Int(clamping: rate / 20)))
+    }
+
+    /// Waits as long as a slow network takes for so many bytes.
+    func carry(_ count: Int) {
+        let wait = shared.withLock { shared -> Duration in
+            guard case .slow(let rate) = shared.network else { return .zero }
+            let now = ContinuousClock.now
+            shared.isFreeAt =
+                max(shared.isFreeAt, now) + .seconds(1) * (Double(count) / Double(rate))
+            return shared.isFreeAt - now
+        }
+        guard wait > .zero else { return }
+        usleep(UInt32(clamping: Int64(wait / .microseconds(1))))
+    }
+
+    func begin(method: String, target: String, length: Int64, offset: Int64?) -> ProxiedRequest {
         let (request, decide) = shared.withLock { shared in
             let request = ProxiedRequest(
                 number: shared.requests.count,
                 method: method,
-                target: target
+                target: target,
+                length: length,
+                offset: offset
             )
             shared.requests.append(request)
             return (request, shared.decide)
@@ -118,10 +197,26 @@ public final class FaultProxy: @unchecked Sendable {
 
     @discardableResult
     func update(_ number: Int, _ change: (inout ProxiedRequest) -> Void) -> ProxiedRequest {
-        shared.withLock { shared in
+        let (request, watchers) = shared.withLock { shared in
             change(&shared.requests[number])
-            return shared.requests[number]
+            let request = shared.requests[number]
+            var watchers: [CheckedContinuation<Void, Never>] = []
+            if request.isUpload, request.bodyBytes > 0, request.status == nil {
+                shared.uploading.insert(number)
+                watchers = shared.watchers
+                shared.watchers = []
+            } else {
+                shared.uploading.remove(number)
+            }
+            return (request, watchers)
         }
+        for watcher in watchers { watcher.resume() }
+        return request
+    }
+
+    /// Its connection is gone.
+    func end(_ number: Int) {
+        shared.withLock { _ = $0.uploading.remove(number) }
     }
 }
 
