@@ -152,6 +152,7 @@ let package = Package(
             ]
         ),
         tests("StoryTests", ["Chaos", "Handover", "LTXCodec", "SQLiteBridge"]),
+        tests("SystemdTests", ["Telemetry"]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -20,8 +20,12 @@ packages_to_build=(
     libsqlite3-dev liblz4-dev libzstd-dev libcurl4-openssl-dev libmicrohttpd-dev libsystemd-dev
     libyaml-dev pkg-config
 )
-# chromium opens the report of a chaos run; nghttp2-proxy speaks HTTP/2.
-packages_to_test=(sqlite3 python3 python3-venv shellcheck curl openssl nghttp2-proxy chromium)
+# chromium opens the report of a chaos run; nghttp2-proxy speaks HTTP/2; systemd-container boots a
+# machine for the units.
+packages_to_test=(
+    sqlite3 python3 python3-venv shellcheck curl openssl nghttp2-proxy chromium
+    systemd systemd-container util-linux procps iproute2 jq
+)
 packages_to_bench=(sqlite3 python3 python3-venv lz4 gcc libc6-dev curl)
 
 project=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd -P)

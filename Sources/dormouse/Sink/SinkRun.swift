@@ -67,6 +67,11 @@ struct SinkRun {
         _ events: EventSource
     ) async throws {
         let clock = ContinuousClock()
+        // A round that ends is the progress that the service manager is told of.
+        let interval = min(
+            Self.housekeepingInterval,
+            Notify.watchdogInterval.map { $0 / 3 } ?? Self.housekeepingInterval
+        )
         var due = clock.now
         while true {
             switch try await events.next(changes: false, until: due) {
@@ -74,8 +79,9 @@ struct SinkRun {
             case .signal: return
             case .deadline:
                 await server.housekeep()
+                Notify.watchdog()
                 Notify.status(status(of: server))
-                due = clock.now + Self.housekeepingInterval
+                due = clock.now + interval
             case .changed, .interrupted, .asked: break
             }
         }
