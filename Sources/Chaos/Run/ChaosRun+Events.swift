@@ -232,7 +232,16 @@ extension ChaosRun {
         await book.wait(within: max(left, .milliseconds(1))) { state in
             answered(state) != nil || state.ends == state.launches
         }
-        story.windows[window].acknowledged = book.look(answered)?.at
+        let answer = book.look(answered)?.at
+        story.windows[window].acknowledged = answer
+        // Its budget begins when it enters the background, which a launch or a resume precedes.
+        let entered = book.look { state in
+            state.records[state.life...].last { record in
+                record.at >= from && record.at <= answer ?? record.at
+                    && record.kind == "phase" && record["phase"] == "background"
+            }
+        }
+        if let entered { story.windows[window].from = entered.at }
     }
 
     /// The present window ends otherwise than by a suspension.
