@@ -112,7 +112,12 @@ extension Replicator {
         return images
     }
 
-    private func removeStaged(_ session: Session) throws(FileError) {
+    /// The database checksum of an image that is staged at a TXID.
+    func stagedChecksum(_ session: Session, at txid: TXID) throws(FileError) -> Checksum? {
+        try staged(session).first { $0.txid == txid }?.checksum
+    }
+
+    func removeStaged(_ session: Session) throws(FileError) {
         for image in try staged(session) { try DurableFiles.remove(image.path) }
     }
 

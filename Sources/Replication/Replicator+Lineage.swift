@@ -44,6 +44,7 @@ extension Replicator {
                 lineage: condition.lineage
             )
             try session.saveState()
+            try removeStaged(session)
         case .fresh:
             if session.state.made.txid > .zero, try !session.leads(from: .zero) {
                 try session.startOver(.first)
@@ -247,6 +248,7 @@ extension Replicator {
         through head: TXID
     ) async throws -> Bool {
         guard head > acknowledged else { return false }
+        if try await isOwnImage(session, at: head) { return true }
         var reached = acknowledged
         for level in MetaDirectory.levels {
             for file in try await bucket.list(level: level) where file.maxTXID > acknowledged {
@@ -261,6 +263,14 @@ extension Replicator {
             }
         }
         return reached == head
+    }
+
+    /// Whether a server's head is a whole database of ours whose answer was lost: it is still
+    /// staged here, and the live copy has its checksum.
+    private func isOwnImage(_ session: Session, at head: TXID) async throws -> Bool {
+        guard let live, let checksum = try stagedChecksum(session, at: head), checksum != .none
+        else { return false }
+        return try await live.ledger(at: head)?.checksum == checksum
     }
 
     /// Whether the bucket still has what it acknowledged, and nothing more.

@@ -496,6 +496,8 @@ public actor Replicator {
                 isComplete: report.result.isComplete
             )
         }
+        // Noted while the pin keeps it so: after a kill it shows that a restart cost nothing.
+        if report.result.isComplete { session.sealPlace() }
         return report
     }
 }
