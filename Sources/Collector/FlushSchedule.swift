@@ -37,7 +37,10 @@ package struct FlushSchedule: Sendable {
             return .flush
         }
         guard !state.isFull, let due = state.nextDue else { return .wait(until: nextFlush) }
-        return due <= now ? .pull : .wait(until: min(due, nextFlush))
+        if due <= now { return .pull }
+        // What is due is taken a few times in each interval: nobody is served by a wake-up for
+        // every sample.
+        return .wait(until: min(max(due, now + interval / 2), nextFlush))
     }
 
     package mutating func flushed(at now: Duration) {

@@ -23,10 +23,10 @@ struct FlushScheduleTests {
 
     static let rules: [Rule] = [
         Rule(
-            name: "nothing buffered, nothing due",
+            name: "nothing buffered, a sample is due soon: taken with those that follow it",
             now: 3,
             state: state(due: .seconds(4)),
-            action: .wait(until: .seconds(4))
+            action: .wait(until: .seconds(18))
         ),
         Rule(
             name: "the flush comes before the next sample",
@@ -56,7 +56,7 @@ struct FlushScheduleTests {
             name: "it is time, and there is nothing to write",
             now: 30,
             state: state(due: .seconds(31)),
-            action: .wait(until: .seconds(31))
+            action: .wait(until: .seconds(45))
         ),
         Rule(
             name: "enough is buffered",

@@ -41,8 +41,7 @@ struct ControlTests {
             try await events.listen(at: path)
             let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions]
             #expect(mode as? Int == 0o600)
-            async let answer = Task.detached { try ControlClient(path: path).ask(.lowPower(true)) }
-                .value
+            async let answer = ask(.lowPower(true), at: path)
             guard case .asked(let line, by: let peer) = try await events.next(changes: false) else {
                 Issue.record("no request")
                 return
@@ -83,7 +82,7 @@ struct ControlTests {
             let endless = try connected(path)
             let bytes = [UInt8](repeating: 0x78, count: 4_096)
             #expect(send(endless, bytes, bytes.count, Int32(MSG_NOSIGNAL)) > 0)
-            async let answer = Task.detached { try ControlClient(path: path).ask(.status) }.value
+            async let answer = ask(.status, at: path)
             guard case .asked(let line, by: let peer) = try await events.next(changes: false) else {
                 Issue.record("no request")
                 return
@@ -98,6 +97,15 @@ struct ControlTests {
             #expect(recv(silent, &byte, 1, 0) == 0)
             close(silent)
             close(endless)
+        }
+    }
+
+    /// Asks from a thread of its own: waiting for an answer blocks.
+    private func ask(_ request: ControlRequest, at path: String) async throws -> String {
+        try await withCheckedThrowingContinuation { continuation in
+            Thread.detachNewThread {
+                continuation.resume(with: Result { try ControlClient(path: path).ask(request) })
+            }
         }
     }
 

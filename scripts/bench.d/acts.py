@@ -5,6 +5,7 @@ runs under the names of measurements.
 import contextlib
 import json
 import os
+import shutil
 import subprocess
 import time
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ import sinks
 from resident import Resident
 
 OURS = "dormouse"
+AGENT = "dormouse agent"
 PEER = "litestream"
 NOBODY = "no replicator"
 JUDGE = "sqlite3_rsync"
@@ -118,6 +120,29 @@ def idle(sitting):
         while True:
             runs = Resident.at_rest(found, sitting.idle_seconds)
             yield [("idle", side.name, run) for side, run in zip(sitting.sides, runs)]
+
+
+def agent(sitting):
+    """The app in the foreground: three streams of 1 Hz, flushed every 30 s, and a replicator."""
+    side = sitting.sides[0]
+    home = os.path.join(side.home, "agent")
+    shutil.rmtree(home, ignore_errors=True)
+    os.makedirs(home)
+    bucket = os.path.join(home, "bucket")
+    command = [
+        sitting.programs["dormouse"], "agent", "--source", "simulated",
+        "--database", os.path.join(home, "health.db"), "--to", bucket,
+    ]
+    resident = Resident(command, bucket, os.path.join(home, "agent.log"))
+    try:
+        resident.settle(patience=15)
+        yield
+        while True:
+            # Two flushes in each round.
+            runs = Resident.at_rest([resident], sitting.agent_seconds)
+            yield [("agent", AGENT, run) for run in runs]
+    finally:
+        resident.stop()
 
 
 def held_up(sitting):
@@ -318,6 +343,7 @@ ACTS = {
     "nothing": Act("pushes of nothing", nothing, repeat=4),
     "resident": Act(f"pushes of {FLUSHES} flushes by residents", resident_push),
     "idle": Act("residents at rest", idle, warm_up=False),
+    "agent": Act("an agent in the foreground", agent, warm_up=False),
     "held-up": Act("the application's own checkpoints beside residents", held_up),
     "restore": Act("restores", restore),
     "truncate": Act(

@@ -187,6 +187,7 @@ def main():
         databases.shape_arguments(quarter),
     )
     sitting.idle_seconds = 5 if arguments.quick else 20
+    sitting.agent_seconds = 5 if arguments.quick else 60
     sitting.fleet = 50 if arguments.quick else 1000
     sitting.fleet_seconds = 2 if arguments.quick else 30
     sitting.fleet_rounds = arguments.pairs

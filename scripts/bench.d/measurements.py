@@ -5,6 +5,7 @@ from typing import Optional
 
 import health
 from acts import (
+    AGENT,
     ALL_COPIES,
     BYTE_TABLE,
     CHECKED,
@@ -49,6 +50,7 @@ MEASUREMENTS = {
         "wall cpu shipped files",
     ),
     "idle": ("A resident at rest", "wakeups minute_cpu"),
+    "agent": ("An agent in the foreground, between pushes", "wakeups minute_cpu"),
     "held-up": (
         "The application's TRUNCATE beside a resident, between pushes",
         "held refused",
@@ -241,6 +243,21 @@ BOUNDS = (
         digits=3,
         beside=PEER,
         means="CPU time of all its threads meanwhile",
+    ),
+    Line(
+        "agent in the foreground, wake-ups a minute",
+        Term("agent", AGENT, "wakeups"),
+        bound=120,
+        digits=0,
+        means="`dormouse agent` collects three streams of 1 Hz, flushes every 30 s and looks at"
+        " the clock; voluntary context switches of all its threads between two pushes",
+    ),
+    Line(
+        "agent in the foreground, CPU a minute",
+        Term("agent", AGENT, "minute_cpu"),
+        bound=0.12,
+        digits=3,
+        means="0.2 % of one processor",
     ),
     versus(
         "restore, wall / Litestream",

@@ -71,7 +71,7 @@ actor AgentService {
             settings: config.loopSettings,
             pushOnStart: config.push.onStart,
             workload: station,
-            tick: .seconds(1),
+            tick: .seconds(5),
             reload: reloading,
             afterJob: { [transfer] in transfer?.startIfNeeded() }
         )
