@@ -57,6 +57,9 @@ public actor Collector {
     private var store: SampleStore?
     private var sources: [SourceQueue] = []
     private var buffer: SampleBuffer
+    private var elapsed: (@Sendable () -> Duration)?
+    /// What a flush found out about the sources, for the next pull to tell.
+    private var untold = PullReport()
 
     /// Opens or makes the database, brings its schema forward and opens the sources.
     ///
@@ -111,10 +114,18 @@ public actor Collector {
         let store = self.store
         self.store = nil
         sources = []
+        elapsed = nil
         try store?.close()
     }
 
     // MARK: Taking
+
+    /// Lets each flush take what is due by then, beside what was taken before.
+    ///
+    /// - Parameter elapsed: Time since the sources were opened; `nil` ends it.
+    public func follow(_ elapsed: (@Sendable () -> Duration)?) {
+        self.elapsed = elapsed
+    }
 
     /// Rows that wait for a flush.
     public var bufferedRows: Int { buffer.count }
@@ -124,7 +135,8 @@ public actor Collector {
     /// - Parameter elapsed: Time since the sources were opened.
     /// - Returns: What there is to do next, and what happened to the sources.
     public func pull(upTo elapsed: Duration) -> PullReport {
-        var report = PullReport()
+        var report = untold
+        untold = PullReport()
         // What makes a flush due; while flushes fail, another portion of that size.
         let missing = options.flushRows - buffer.count
         var left = min(missing > 0 ? missing : options.flushRows, buffer.room)
@@ -181,12 +193,17 @@ public actor Collector {
 
     // MARK: Flushing
 
-    /// Writes what is buffered in one transaction; when it returns, a kill loses nothing of it.
+    /// Writes what is buffered, and due, in one transaction; when it returns, a kill loses nothing of it.
     ///
     /// - Returns: What was written; nothing is begun for an empty buffer.
     /// - Throws: `SQLiteError`; the rows stay buffered, to be tried again. `CollectorError.closed`.
     public func flush() throws -> FlushReport {
         guard let store else { throw CollectorError.closed }
+        if let elapsed, buffer.count < options.flushRows {
+            let report = pull(upTo: elapsed())
+            untold.ended = report.ended
+            untold.failed = report.failed
+        }
         guard buffer.count > 0 else { return FlushReport() }
         let start = ContinuousClock.now
         let written = try progress.during("flushing") {

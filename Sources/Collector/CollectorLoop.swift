@@ -51,12 +51,15 @@ public struct CollectorLoop<C: Clock>: Sendable where C.Duration == Duration {
     @discardableResult
     public func run() async throws -> End {
         let start = clock.now
+        await collector.follow { [clock] in start.duration(to: clock.now) }
         var schedule = FlushSchedule(interval: flushEvery)
         var wasFull = false
         var expected = start
         while !Task.isCancelled {
             let now = clock.now
             if let oversleep, expected.duration(to: now) > oversleep {
+                // What came due meanwhile is taken by sources that are opened anew.
+                await collector.follow(nil)
                 try await flushLast()
                 return .overslept(expected.duration(to: now))
             }

@@ -139,7 +139,7 @@ extension Replicator {
         return try await withThrowingTaskGroup { group in
             group.addTask { try await body() }
             group.addTask {
-                try await Task.sleep(for: .seconds(3))
+                try await ThreadClock().sleep(for: .seconds(3))
                 throw CancellationError()
             }
             defer { group.cancelAll() }

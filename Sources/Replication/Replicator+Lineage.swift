@@ -307,7 +307,7 @@ extension Replicator {
             group.addTask { try await transfer() }
             group.addTask { [weak self] in
                 while true {
-                    try await Task.sleep(for: .seconds(5))
+                    try await ThreadClock().sleep(for: .seconds(5))
                     await self?.keepUp()
                 }
             }

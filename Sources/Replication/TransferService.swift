@@ -73,7 +73,7 @@ public actor TransferService {
                     moved: report.moved,
                     jitter: .random(in: 0...1)
                 )
-                try await Task.sleep(for: delay)
+                try await ThreadClock().sleep(for: delay)
             }
         }
     }

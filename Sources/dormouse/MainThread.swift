@@ -7,7 +7,12 @@ import Synchronization
 /// as the process lives. Where nothing runs on that pool it is never made, and a replicator with
 /// nothing to do sleeps.
 final class MainThread: TaskExecutor {
+    /// There is one main thread.
+    static let shared = MainThread()
+
     private let queue = JobQueue()
+
+    private init() {}
 
     func enqueue(_ job: consuming ExecutorJob) {
         let executor = asUnownedTaskExecutor()

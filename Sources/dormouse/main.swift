@@ -1,7 +1,7 @@
 import CommandLineKit
 import Glibc
 
-let status = MainThread().run {
+let status = MainThread.shared.run {
     await Program.dormouse.run(
         Array(CommandLine.arguments.dropFirst()),
         console: .standard()

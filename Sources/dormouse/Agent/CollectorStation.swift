@@ -40,12 +40,12 @@ actor CollectorStation: Workload {
         restedAt = nil
         let loop = CollectorLoop(
             collector: collector,
-            clock: ContinuousClock(),
+            clock: ThreadClock(),
             flushEvery: flushEvery,
             oversleep: Self.oversleep,
             onEvent: { [journal] in journal.write($0.journalRecord) }
         )
-        let task = Task { [weak self] in
+        let task = Task(executorPreference: MainThread.shared) { [weak self] in
             guard case .overslept(let gap) = try await loop.run() else { return }
             await self?.reopen(collector, missed: gap)
         }
@@ -105,7 +105,7 @@ actor CollectorStation: Workload {
                     "the collector could not go on after a suspension and is tried again",
                     [.detail: FieldValue("\(error)")]
                 )
-                try? await Task.sleep(for: .seconds(5))
+                try? await ThreadClock().sleep(for: .seconds(5))
             }
         }
     }

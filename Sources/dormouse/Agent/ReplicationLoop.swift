@@ -192,7 +192,7 @@ final class ReplicationLoop {
             closes: settings.sharedContainer
         )
         let events = events
-        let task = Task { () -> JobResult in
+        let task = Task(executorPreference: MainThread.shared) { () -> JobResult in
             let result = await worker.run(job)
             events.interrupt()
             return result
