@@ -51,9 +51,6 @@ actor AgentService {
     func run() async throws -> ExitCode {
         try SQLiteImages.requireOne()
         let events = try EventSource(database: config.database, signals: ReplicationLoop.signals)
-        let control = config.control ?? Self.usualControl(of: config.database)
-        try DurableFiles.makeDirectories(Path.parent(of: control))
-        try await events.listen(at: control)
         journal.write(
             .start,
             .notice,
@@ -71,6 +68,7 @@ actor AgentService {
             settings: config.loopSettings,
             pushOnStart: config.push.onStart,
             workload: station,
+            control: config.control ?? Self.usualControl(of: config.database),
             tick: .seconds(5),
             reload: reloading,
             afterJob: { [transfer] in transfer?.startIfNeeded() }

@@ -32,6 +32,8 @@ final class ReplicationLoop {
     let events: EventSource
     let statusFile: StatusFile
     let workload: (any Workload)?
+    /// Where requests are taken, from the moment on at which the database is known to be one.
+    private let control: String?
     /// How often the process looks at the clock, to see a suspension; `nil` sleeps on.
     let tick: Duration?
     var settings: Settings
@@ -76,6 +78,7 @@ final class ReplicationLoop {
         settings: Settings,
         pushOnStart: Bool,
         workload: (any Workload)? = nil,
+        control: String? = nil,
         tick: Duration? = nil,
         reload: (@Sendable () async -> ReloadReport)? = nil,
         afterJob: (@Sendable () -> Void)? = nil
@@ -86,6 +89,7 @@ final class ReplicationLoop {
         self.statusFile = statusFile
         self.settings = settings
         self.workload = workload
+        self.control = control
         self.tick = tick
         self.reload = reload
         self.afterJob = afterJob
@@ -240,6 +244,10 @@ final class ReplicationLoop {
         isEstablished = true
         establishAfter = nil
         if isFirst { await StartChecks.warnAboutOpeners(replicator, journal) }
+        if isFirst, let control {
+            try DurableFiles.makeDirectories(Path.parent(of: control))
+            try await events.listen(at: control)
+        }
         await handle(.established)
         guard isFirst else { return }
         Notify.ready(sentence.text(at: clock.now))

@@ -60,7 +60,7 @@ extension Command {
         positionals: [
             Positional("DIR", .optional, help: "where they are (default scenarios)")
         ],
-        examples: [Example("chaos list", "those that come with the project")],
+        examples: [Example("chaos list scenarios", "those that come with the project")],
         exitCodes: [.done, .failed, .usage],
         body: listChaos
     )
