@@ -35,9 +35,10 @@ struct UploadStories {
                 let sent = proxy.requests.reduce(0) { $0 + $1.bodyBytes }
                 print("a file of \(size) bytes took \(sent) bytes in three pushes")
                 #expect(size > 2 * Self.patience)
-                // What was on its way when the gateway gave up may be lost. Were both tries sent
-                // again from zero, it would be twice the gateway's patience.
-                #expect(sent < size + Self.patience)
+                // What was on its way when the gateway gave up may be lost: socket buffers hold
+                // megabytes. Were both tries sent again from zero, it would be all of twice the
+                // gateway's patience.
+                #expect(sent < size + Self.patience * 3 / 2)
                 #expect(!proxy.requests.contains { $0.target.contains("/ingest") })
                 try await sink.applied(pushes[2].txid)
                 try await expectEqual(device, sink)
