@@ -56,6 +56,13 @@ public struct FileStatus: Sendable {
         Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
     }
 
+    /// The clock by which the system stamps files, which nobody makes jump for this process alone.
+    public static func clockNanoseconds() -> Int64 {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return nanoseconds(time)
+    }
+
     /// The facts of the file at a path; `nil` when there is none.
     public static func of(_ path: String) throws(FileError) -> FileStatus? {
         var buffer = stat()

@@ -44,7 +44,11 @@ public struct FileFingerprint: Equatable, Sendable {
     }
 
     /// Whether a later change is sure to show, the clock's step being at most 10 ms.
+    ///
+    /// A change that seems to lie ahead is from before the clock was set back, and the next one will
+    /// have another time, too.
     func isSettled(at nanoseconds: Int64) -> Bool {
-        nanoseconds - changedNanoseconds > 20_000_000
+        let distance = nanoseconds.subtractingReportingOverflow(changedNanoseconds).partialValue
+        return distance.magnitude > 20_000_000
     }
 }

@@ -27,8 +27,8 @@ public actor Replicator {
     public nonisolated let progress = Progress("replicator")
 
     var session: Session?
-    /// See `postponeSnapshots`.
-    var postponesSnapshots = false
+    private nonisolated let wishes = Lock(Wishes())
+    private nonisolated let bucketAddress: BucketAddress
     private var pushes: UInt64 = 0
     /// The push has converted the WAL and puts the checkpoint off until it has uploaded.
     private var owesCheckpoint = false
@@ -42,6 +42,7 @@ public actor Replicator {
     ) {
         self.database = database
         self.bucket = bucket
+        bucketAddress = bucket.address
         self.options = options
     }
 
@@ -55,27 +56,37 @@ public actor Replicator {
         try progress.during("taking custody") { _ = try open(&notes) }
     }
 
-    /// Goes on with other options, and the same bucket reached in another way.
+    /// Goes on with other options, and the same bucket reached in another way, from the next push on.
     ///
-    /// Waits for the end of a push. Another pin takes a close and a new start, with the evidence
-    /// that goes with it.
-    ///
-    /// - Throws: What `start` throws.
-    public func reconfigure(_ options: ReplicatorOptions, bucket: any BucketClient) async throws {
-        await beginAlone()
-        defer { endAlone() }
-        precondition(bucket.address == self.bucket.address, "another bucket takes another start")
-        self.bucket = bucket
-        let reopens = session != nil && options.pin != self.options.pin
-        self.options = options
-        if reopens { letGo() }
-        session?.policy = CheckpointPolicy(threshold: options.checkpointFrames)
-        if reopens { try start() }
+    /// A push that is going on ends as it began. Another pin takes a close and a new start, with the
+    /// evidence that goes with it.
+    public nonisolated func reconfigure(_ options: ReplicatorOptions, bucket: any BucketClient) {
+        precondition(bucket.address == bucketAddress, "another bucket takes another start")
+        wishes.withLock { $0.settings = (options, bucket) }
     }
 
     /// Whether whole databases wait for a better time, as on a metered network; deltas never do.
-    public func postponeSnapshots(_ postpones: Bool) {
-        postponesSnapshots = postpones
+    ///
+    /// It holds from the next file on.
+    public nonisolated func postponeSnapshots(_ postpones: Bool) {
+        wishes.withLock { $0.postponesSnapshots = postpones }
+    }
+
+    /// What is asked of a replicator that may be busy for hours.
+    private struct Wishes {
+        var settings: (options: ReplicatorOptions, bucket: any BucketClient)?
+        var postponesSnapshots = false
+    }
+
+    /// See `postponeSnapshots`.
+    var postponesSnapshots: Bool { wishes.withLock { $0.postponesSnapshots } }
+
+    private func takeWishedSettings() {
+        guard let (options, bucket) = wishes.withLock({ $0.settings.take() }) else { return }
+        self.bucket = bucket
+        if session != nil, options.pin != self.options.pin { letGo() }
+        self.options = options
+        session?.policy = CheckpointPolicy(threshold: options.checkpointFrames)
     }
 
     /// Lets everything go; the WAL stays as it is.
@@ -212,6 +223,7 @@ public actor Replicator {
     private func beginAlone() async {
         while isPushing { await withCheckedContinuation { waiting.append($0) } }
         isPushing = true
+        takeWishedSettings()
     }
 
     private func endAlone() {

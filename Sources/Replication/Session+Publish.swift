@@ -47,8 +47,7 @@ extension Session {
         // A fingerprint taken in the same tick as a change would not show the next one.
         let print = try fingerprint()
         for _ in 0..<100 {
-            let now = WallClock.now() * 1_000_000
-            if print.isSettled(at: now) { return .atRest(print) }
+            if print.isSettled(at: FileStatus.clockNanoseconds()) { return .atRest(print) }
             Duration.milliseconds(5).pauseThread()
             guard try fingerprint() == print else { return nil }
         }
@@ -68,7 +67,7 @@ extension Session {
             for _ in 0..<10 {
                 let print = try fingerprint()
                 if print == state.made.sealed { return }
-                if print.isSettled(at: WallClock.now() * 1_000_000) {
+                if print.isSettled(at: FileStatus.clockNanoseconds()) {
                     state.made.sealed = print
                     return try saveState()
                 }

@@ -96,11 +96,11 @@ struct HandingOverTests {
     func postponed() async throws {
         try await withSpool { source, replicator, spool in
             try source.insert(3)
-            await replicator.postponeSnapshots(true)
+            replicator.postponeSnapshots(true)
             let push = await replicator.push(handOver: true)
             #expect(push.outcome.reason == "postponed")
             #expect(try spool.entries().isEmpty)
-            await replicator.postponeSnapshots(false)
+            replicator.postponeSnapshots(false)
             #expect(await replicator.push(handOver: true).handover?.files == 1)
         }
     }

@@ -265,6 +265,40 @@ struct PhaseStories {
         }
     }
 
+    @Test("a reload and the flags of the network are answered while a push hangs")
+    func reloadBesidePush() async throws {
+        try await withTemporaryDirectory { directory in
+            let silent = try RawServer { connection in while connection.readHead() != nil {} }
+            defer { silent.stop() }
+            let agent = try Agent(
+                directory,
+                destination: silent.origin + "/db/health",
+                interval: "1h",
+                lifecycle: ["background-budget: 1s"]
+            )
+            try await withChild(agent.launched()) { child in
+                // The server takes the request and never answers.
+                try await eventually("a connection") { silent.accepted > 0 }
+                try agent.write(interval: "2s", lifecycle: ["background-budget: 2s"])
+                #expect(try await agent.ctl("reload").ok)
+                #expect(try await agent.ctl("metered", "on").ok)
+                let status = try await agent.ctl("status")
+                #expect(status.fields["pushing"] as? Bool == true)
+                #expect(status.fields["metered"] as? Bool == true)
+                #expect(child.records.filter { $0.isPush }.isEmpty)
+                // The new budget is in force.
+                child.send(SIGUSR1)
+                try await child.wait { $0.entered("suspended") }
+                let entered = child.records.first { $0.entered("background") }
+                let budget = entered?["budget_usec"].flatMap { Int($0) } ?? 0
+                #expect((1_500_000...2_000_000).contains(budget))
+                child.send(SIGTERM)
+                child.send(SIGTERM)
+                #expect(try await child.end() == 1)
+            }
+        }
+    }
+
     @Test("an actor that hangs is named, and moves on when it can")
     func wedged() async throws {
         try await withTemporaryDirectory { directory in

@@ -79,9 +79,17 @@ public final class Child: Sendable {
         }
         id = started
         let output = ends[0]
+        // Each in a thread of its own: somebody that it started may keep the output open, and a child
+        // that has ended and is not waited for holds up all exit tests of the process.
+        let reading = DispatchSemaphore(value: 0)
         Thread.detachNewThread { [self] in
             read(output)
-            reap()
+            reading.signal()
+        }
+        Thread.detachNewThread { [self] in
+            let status = reap()
+            reading.wait()
+            change { $0.status = status }
         }
     }
 
@@ -195,7 +203,10 @@ public final class Child: Sendable {
         }
     }
 
-    private func reap() {
+    /// Waits for its end.
+    ///
+    /// - Returns: Its status as a shell says it.
+    private func reap() -> Int32 {
         // Its id may go to another process as soon as it is waited for, so no signal may be under
         // way then.
         var information = siginfo_t()
@@ -206,7 +217,7 @@ public final class Child: Sendable {
             state.isReaped = true
         }
         let signal = status & 0x7F
-        change { $0.status = signal == 0 ? (status >> 8) & 0xFF : 128 + signal }
+        return signal == 0 ? (status >> 8) & 0xFF : 128 + signal
     }
 }
 

@@ -10,7 +10,6 @@ extension Metric {
         case .snapshots: "snapshots"
         case .rescans: "rescans"
         case .unexplainedRescans: "unexplained rescans"
-        case .rescansAfterKills: "rescans after kills"
         case .lineages: "lineages"
         case .locksHeld: "locks held at a suspension"
         case .lateSuspensions: "late for a suspension"

@@ -125,6 +125,24 @@ public struct Story: Hashable, Sendable {
         self.began = began
     }
 
+    /// Rescans without a reason, or that no foreign checkpoint since the last push that succeeded
+    /// began gave cause for.
+    public var unexplainedRescans: Int {
+        let foreign = marks.filter { $0.kind == .foreign }.map(\.at)
+        var since = Duration.zero
+        var count = 0
+        for record in records {
+            if record.kind == "push" {
+                let push = PushFact(record)
+                if push.isSuccess { since = push.start }
+            } else if record.kind == "custody-lost" {
+                let isExplained = foreign.contains { $0 >= since && $0 <= record.at }
+                if !isExplained || (record["reason"] ?? "").isEmpty { count += 1 }
+            }
+        }
+        return count
+    }
+
     /// The pushes, as the agent recorded them.
     public var pushes: [PushFact] {
         records.filter { $0.kind == "push" }.map(PushFact.init)

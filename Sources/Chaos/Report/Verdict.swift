@@ -36,7 +36,6 @@ public struct Verdict: Hashable, Sendable {
         func count(_ outcome: String) -> Int64 { Int64(pushes.count { $0.outcome == outcome }) }
         func records(_ kind: String) -> [AgentRecord] { story.records.filter { $0.kind == kind } }
         let snapshots = records("snapshot")
-        let causes = RescanCause.ofAll(in: story)
         let forced = snapshots.count { $0["snapshot_reason"] != "first" }
         let worstWAL = (story.wal.map(\.bytes) + pushes.map(\.walBytes)).max() ?? 0
         let worstBacklog = pushes.map(\.backlogBytes).max() ?? 0
@@ -46,8 +45,7 @@ public struct Verdict: Hashable, Sendable {
             .forcedSnapshots: Int64(forced),
             .snapshots: Int64(snapshots.count),
             .rescans: Int64(records("custody-lost").count),
-            .unexplainedRescans: Int64(causes.count { $0 == .unknown }),
-            .rescansAfterKills: Int64(causes.count { $0 == .kill }),
+            .unexplainedRescans: Int64(story.unexplainedRescans),
             .lineages: Int64(Set(pushes.compactMap(\.lineage)).count),
             .locksHeld: Int64(story.locksHeld.count),
             .lateSuspensions: Int64(story.windows.count(where: \.isLate)),

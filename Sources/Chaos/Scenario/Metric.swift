@@ -6,7 +6,6 @@ public enum Metric: String, CaseIterable, Sendable {
     case snapshots
     case rescans
     case unexplainedRescans = "unexplained-rescans"
-    case rescansAfterKills = "rescans-after-kills"
     case lineages
     case locksHeld = "locks-held"
     case lateSuspensions = "late-suspensions"

@@ -69,7 +69,7 @@ actor AgentService {
             pushOnStart: config.push.onStart,
             workload: station,
             control: config.control ?? Self.usualControl(of: config.database),
-            tick: .seconds(5),
+            tick: .seconds(2),
             reload: reloading,
             afterJob: { [transfer] in transfer?.startIfNeeded() }
         )
@@ -108,10 +108,8 @@ actor AgentService {
         let (fixed, needRestart) = config.keepingWhatIsFixed(of: new)
         let journal = self.journal.limited(to: Priority(fixed.log.level))
         do {
-            try await replicator.reconfigure(
-                fixed.replicatorOptions,
-                bucket: try fixed.client()
-            )
+            let bucket = try fixed.client()
+            replicator.reconfigure(fixed.replicatorOptions, bucket: bucket)
             try await station.reconfigure(
                 flushEvery: fixed.collector.flushInterval,
                 journal: journal

@@ -5,14 +5,17 @@ import Wire
 
 /// Requests of the control socket whose answer is still to come, and what they wait for.
 struct PendingRequests {
-    private var pushes: [Push] = []
+    private var pushes: [Repeated] = []
     private var checkpoints: [UInt64] = []
     private var backgrounds: [UInt64] = []
     private var foregrounds: [UInt64] = []
 
-    private struct Push {
+    private var reloads: [Repeated] = []
+
+    /// A request for something that may be going on.
+    private struct Repeated {
         var peer: UInt64
-        /// The push that was going on when it was asked for does not count.
+        /// The one that was going on when it was asked for does not count.
         var skips: Bool
     }
 
@@ -22,7 +25,11 @@ struct PendingRequests {
     var wantsCheckpoint: Bool { !checkpoints.isEmpty }
 
     mutating func addPush(_ peer: UInt64, isPushing: Bool) {
-        pushes.append(Push(peer: peer, skips: isPushing))
+        pushes.append(Repeated(peer: peer, skips: isPushing))
+    }
+
+    mutating func addReload(_ peer: UInt64, isReloading: Bool) {
+        reloads.append(Repeated(peer: peer, skips: isReloading))
     }
 
     mutating func addCheckpoint(_ peer: UInt64) { checkpoints.append(peer) }
@@ -31,8 +38,6 @@ struct PendingRequests {
 
     /// A push ended.
     mutating func pushed(_ record: PushRecord) -> [Answer] {
-        let answered = pushes.filter { !$0.skips }
-        pushes = pushes.filter(\.skips).map { Push(peer: $0.peer, skips: false) }
         let line = ControlAnswer.line(
             ok: record.outcome.isSuccess,
             error: record.outcome.isSuccess
@@ -40,7 +45,27 @@ struct PendingRequests {
                 : "\(record.outcome.name) (\(record.outcome.reason ?? "")): \(record.outcome.detail)",
             [.init("push", record.json)]
         )
-        return answered.map { ($0.peer, line) }
+        return Self.answer(&pushes, line)
+    }
+
+    /// A reload ended.
+    mutating func reloaded(_ report: ReloadReport, in phase: Phase) -> [Answer] {
+        let line = ControlAnswer.line(
+            ok: report.error == nil,
+            error: report.error,
+            [
+                .init("phase", .string(phase.name)),
+                .init("needs_restart", .array(report.needRestart.map(JSONValue.string))),
+            ]
+        )
+        return Self.answer(&reloads, line)
+    }
+
+    private static func answer(_ requests: inout [Repeated], _ line: String) -> [Answer] {
+        defer {
+            requests = requests.filter(\.skips).map { Repeated(peer: $0.peer, skips: false) }
+        }
+        return requests.filter { !$0.skips }.map { ($0.peer, line) }
     }
 
     /// A checkpoint ended.

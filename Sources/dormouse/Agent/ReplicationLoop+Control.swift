@@ -1,4 +1,5 @@
 import CommandLineKit
+import DurableFiles
 import Glibc
 import Lifecycle
 import Replication
@@ -13,6 +14,27 @@ struct ReloadReport: Sendable {
     var journal: Journal?
     /// Settings that changed and are not in force before the next start.
     var needRestart: [String] = []
+
+    var journalRecord: JournalRecord {
+        if let error {
+            return JournalRecord(
+                .reload,
+                .error,
+                "the configuration was not reloaded; the one before stays in force",
+                [.detail: FieldValue(error)]
+            )
+        }
+        var record = JournalRecord(
+            .reload,
+            needRestart.isEmpty ? .notice : .warning,
+            "the configuration was reloaded"
+        )
+        if !needRestart.isEmpty {
+            let keys = needRestart.joined(separator: ", ")
+            record[.detail] = FieldValue("not before a restart: \(keys)")
+        }
+        return record
+    }
 }
 
 extension ReplicationLoop {
@@ -54,20 +76,15 @@ extension ReplicationLoop {
             await extend(peer)
         case .lowPower(let isOn):
             isLowPower = isOn
-            await postponeSnapshots()
+            postponeSnapshots()
             await reply(peer, ok: true)
         case .metered(let isOn):
             isMetered = isOn
-            await postponeSnapshots()
+            postponeSnapshots()
             await reply(peer, ok: true)
         case .reload:
-            let report = await readConfiguration()
-            await reply(
-                peer,
-                ok: report.error == nil,
-                error: report.error,
-                [.init("needs_restart", .array(report.needRestart.map(JSONValue.string)))]
-            )
+            requests.addReload(peer, isReloading: isReloading)
+            await startReload()
         }
     }
 
@@ -138,37 +155,46 @@ extension ReplicationLoop {
         )
     }
 
-    /// Reads the configuration again, and tells the manager and the journal what came of it.
-    func readConfiguration() async -> ReloadReport {
+    // MARK: Reload
+
+    /// Reads the configuration again, beside what else is being done.
+    ///
+    /// Who asks while one goes on, whose file may have been read already, gets another.
+    func startReload() async {
+        if isReloading {
+            reloadsAgain = true
+            return
+        }
         guard let reload else {
-            return ReloadReport(error: "it was started without a configuration file")
+            return await endReload(
+                ReloadReport(error: "it was started without a configuration file")
+            )
         }
+        isReloading = true
         Notify.reloading()
-        let report = await reload()
-        if let settings = report.settings { apply(settings) }
-        if let journal = report.journal { self.journal = journal }
-        if let error = report.error {
-            write(
-                JournalRecord(
-                    .reload,
-                    .error,
-                    "the configuration was not reloaded; the one before stays in force",
-                    [.detail: FieldValue(error)]
-                )
-            )
-        } else {
-            var record = JournalRecord(
-                .reload,
-                report.needRestart.isEmpty ? .notice : .warning,
-                "the configuration was reloaded"
-            )
-            if !report.needRestart.isEmpty {
-                let keys = report.needRestart.joined(separator: ", ")
-                record[.detail] = FieldValue("not before a restart: \(keys)")
-            }
-            write(record)
+        let (events, reloaded) = (events, reloaded)
+        Task(executorPreference: MainThread.shared) {
+            let report = await reload()
+            reloaded.withLock { $0 = report }
+            events.interrupt()
         }
+    }
+
+    /// Tells the manager, the journal and who asked what came of it.
+    func endReload(_ report: ReloadReport) async {
+        isReloading = false
+        if let settings = report.settings {
+            apply(settings)
+            // The replicator takes them over with a push.
+            requestPush()
+        }
+        if let journal = report.journal { self.journal = journal }
+        write(report.journalRecord)
         Notify.ready(sentence.text(at: clock.now))
-        return report
+        await send(requests.reloaded(report, in: life.phase))
+        if reloadsAgain {
+            reloadsAgain = false
+            await startReload()
+        }
     }
 }

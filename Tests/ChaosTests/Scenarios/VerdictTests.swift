@@ -109,61 +109,11 @@ struct VerdictTests {
             marks: [.init(.foreign, "", at: .seconds(8))]
         ),
         Row(
-            name: "one that only follows from the one before it has the same cause",
-            metric: .rescansAfterKills,
-            value: 2,
-            records: pushes + [
-                record(9, "custody-lost", ["reason": "wal-truncated"]),
-                record(9, "push", ["outcome": "pushed"]),
-                record(10, "custody-lost", ["reason": "no-place"]),
-            ],
-            marks: [.init(.death, "", at: .seconds(8))]
-        ),
-        Row(
-            name: "a lost place out of nowhere is unexplained",
+            name: "nor does a kill",
             metric: .unexplainedRescans,
-            value: 1,
-            records: pushes + [record(10, "custody-lost", ["reason": "no-place"])],
-            marks: [.init(.death, "", at: .seconds(8))]
-        ),
-        Row(
-            name: "a rescan behind a kill is counted apart",
-            metric: .rescansAfterKills,
             value: 1,
             records: pushes + [record(9, "custody-lost", ["reason": "wal-truncated"])],
             marks: [.init(.death, "", at: .seconds(8))]
-        ),
-        Row(
-            name: "and is not unexplained",
-            metric: .unexplainedRescans,
-            value: 0,
-            records: pushes + [record(9, "custody-lost", ["reason": "wal-truncated"])],
-            marks: [.init(.death, "", at: .seconds(8))]
-        ),
-        Row(
-            name: "but only for a reason that a kill can have",
-            metric: .unexplainedRescans,
-            value: 1,
-            records: pushes + [record(9, "custody-lost", ["reason": "growth-hole"])],
-            marks: [.init(.death, "", at: .seconds(8))]
-        ),
-        Row(
-            name: "a bucket that changed behind a push that got through is not",
-            metric: .unexplainedRescans,
-            value: 1,
-            records: [
-                record(1, "push", ["outcome": "pushed"]),
-                record(9, "custody-lost", ["reason": "bucket-changed"]),
-            ]
-        ),
-        Row(
-            name: "one that changed behind a push that broke off is",
-            metric: .unexplainedRescans,
-            value: 0,
-            records: [
-                record(1, "push", ["outcome": "retryable"]),
-                record(9, "custody-lost", ["reason": "bucket-changed"]),
-            ]
         ),
         Row(
             name: "rescans are counted in either case",
