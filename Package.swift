@@ -84,7 +84,7 @@ let package = Package(
         library(
             "Chaos",
             [
-                "LTXCodec", "SQLiteBridge", "Wire", "Bucket", "Replica", "Replication",
+                "LTXCodec", "SQLiteBridge", "Collector", "Wire", "Bucket", "Replica", "Replication",
                 "Lifecycle", "Configuration", "CommandLineKit", "DurableFiles",
             ]
         ),

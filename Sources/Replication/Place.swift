@@ -47,7 +47,7 @@ public struct FileFingerprint: Equatable, Sendable {
     ///
     /// A change that seems to lie ahead is from before the clock was set back, and the next one will
     /// have another time, too.
-    func isSettled(at nanoseconds: Int64) -> Bool {
+    package func isSettled(at nanoseconds: Int64) -> Bool {
         let distance = nanoseconds.subtractingReportingOverflow(changedNanoseconds).partialValue
         return distance.magnitude > 20_000_000
     }

@@ -85,9 +85,9 @@ extension PushRecord {
         return record
     }
 
-    /// What showed where to read on: the proof of a restart, or the reason of a lost place.
+    /// What showed where to read on: the reason of what `kind` says, or else the proof of a restart.
     private var evidence: String? {
-        syncs.lazy.compactMap { $0.proof?.rawValue ?? $0.kind.reason }.last
+        kind.reason ?? syncs.lazy.compactMap(\.proof?.rawValue).last
     }
 
     private var priority: Priority {

@@ -1,7 +1,6 @@
 import DurableFiles
+import Replication
 import Testing
-
-@testable import Replication
 
 @Suite("A file that nobody wrote to")
 struct FileFingerprintTests {

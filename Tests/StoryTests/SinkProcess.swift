@@ -14,18 +14,20 @@ final class SinkProcess: Sendable {
     ///   - port: 0 for a free one.
     ///   - more: Further words of its command line.
     ///   - fault: What `DORMOUSE_FAULT` says to it.
+    ///   - environment: Further variables.
     /// - Throws: `Child.Failure` when it does not start.
     init(
         data: URL,
         port: UInt16 = 0,
         _ more: [String] = [],
-        fault: String? = nil
+        fault: String? = nil,
+        environment: [String: String] = [:]
     ) async throws {
         self.data = data
         child = try Child(
             Dormouse.binary,
             ["sink", "--data", data.path, "--listen", "127.0.0.1:\(port)"] + more,
-            environment: fault.map { ["DORMOUSE_FAULT": $0] } ?? [:]
+            environment: environment.merging(fault.map { ["DORMOUSE_FAULT": $0] } ?? [:]) { $1 }
         )
         try await child.wait { $0.kind == "sink-start" }
         let start = child.records.first { $0.kind == "sink-start" }

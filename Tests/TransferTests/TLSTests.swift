@@ -9,18 +9,19 @@ struct TLSTests {
     func authorities() async throws {
         try await withTemporaryDirectory { directory in
             let openssl = try await OpenSSL(directory)
-            let port = try await openssl.serve(connections: 3)
-            let request = HTTPRequest(.get, "https://localhost:\(port)/")
-            let trusting = HTTPClient(HTTPClientOptions(authorities: openssl.authority))
-            let response = try await trusting.send(request)
-            #expect(response.status == 200)
+            try await openssl.serving { port in
+                let request = HTTPRequest(.get, "https://localhost:\(port)/")
+                let trusting = HTTPClient(HTTPClientOptions(authorities: openssl.authority))
+                let response = try await trusting.send(request)
+                #expect(response.status == 200)
 
-            let stranger = await trouble { try await HTTPClient().send(request) }
-            #expect(stranger?.kind == .tls)
-            let wrongName = await trouble {
-                try await trusting.send(HTTPRequest(.get, "https://127.0.0.1:\(port)/"))
+                let stranger = await trouble { try await HTTPClient().send(request) }
+                #expect(stranger?.kind == .tls)
+                let wrongName = await trouble {
+                    try await trusting.send(HTTPRequest(.get, "https://127.0.0.1:\(port)/"))
+                }
+                #expect(wrongName?.kind == .tls)
             }
-            #expect(wrongName?.kind == .tls)
         }
     }
 
@@ -29,23 +30,24 @@ struct TLSTests {
         try await withTemporaryDirectory { directory in
             let openssl = try await OpenSSL(directory)
             let arguments = ["-Verify", "1", "-verify_return_error", "-CAfile", openssl.authority]
-            let port = try await openssl.serve(connections: 2, arguments)
-            let request = HTTPRequest(.get, "https://localhost:\(port)/")
-            let known = HTTPClient(
-                HTTPClientOptions(
-                    authorities: openssl.authority,
-                    certificate: openssl.certificate,
-                    key: openssl.key
+            try await openssl.serving(arguments) { port in
+                let request = HTTPRequest(.get, "https://localhost:\(port)/")
+                let known = HTTPClient(
+                    HTTPClientOptions(
+                        authorities: openssl.authority,
+                        certificate: openssl.certificate,
+                        key: openssl.key
+                    )
                 )
-            )
-            let response = try await known.send(request)
-            #expect(response.status == 200)
-            let nameless = await trouble {
-                try await HTTPClient(HTTPClientOptions(authorities: openssl.authority)).send(
-                    request
-                )
+                let response = try await known.send(request)
+                #expect(response.status == 200)
+                let nameless = await trouble {
+                    try await HTTPClient(HTTPClientOptions(authorities: openssl.authority)).send(
+                        request
+                    )
+                }
+                #expect(nameless?.kind == .tls)
             }
-            #expect(nameless?.kind == .tls)
         }
     }
 
@@ -55,18 +57,19 @@ struct TLSTests {
             let garbage = directory.appending(path: "garbage").path
             try Data("no certificate".utf8).write(to: URL(filePath: garbage))
             let openssl = try await OpenSSL(directory)
-            let port = try await openssl.serve(connections: 4)
-            for options in [
-                HTTPClientOptions(authorities: garbage + "x"),
-                HTTPClientOptions(authorities: garbage),
-                HTTPClientOptions(authorities: openssl.authority, certificate: garbage),
-            ] {
-                let failure = await trouble {
-                    try await HTTPClient(options).send(
-                        HTTPRequest(.get, "https://localhost:\(port)/")
-                    )
+            try await openssl.serving { port in
+                for options in [
+                    HTTPClientOptions(authorities: garbage + "x"),
+                    HTTPClientOptions(authorities: garbage),
+                    HTTPClientOptions(authorities: openssl.authority, certificate: garbage),
+                ] {
+                    let failure = await trouble {
+                        try await HTTPClient(options).send(
+                            HTTPRequest(.get, "https://localhost:\(port)/")
+                        )
+                    }
+                    #expect(failure?.kind == .tls)
                 }
-                #expect(failure?.kind == .tls)
             }
         }
     }
@@ -162,20 +165,26 @@ struct OpenSSL {
         try #require(outcome.status == 0, "\(outcome.stderr)")
     }
 
-    /// Starts a server that answers any `GET` with a page, and ends by itself.
+    /// Runs a body beside a server that answers any `GET` with a page.
     ///
-    /// It is asked for one connection more than `connections`, which the wait for it takes.
-    func serve(connections: Int, _ arguments: [String] = []) async throws -> UInt16 {
+    /// - Parameters:
+    ///   - arguments: Of `openssl s_server`, beside certificate and key.
+    ///   - body: Is given the port.
+    func serving(
+        _ arguments: [String] = [],
+        _ body: (UInt16) async throws -> Void
+    ) async throws {
         let probe = try RawServer { _ in }
         let port = probe.port
         probe.stop()
         let all =
             [
                 "s_server", "-accept", "127.0.0.1:\(port)", "-cert", certificate, "-key", key,
-                "-www", "-quiet", "-naccept", "\(connections + 1)",
+                "-www",
             ] + arguments
-        Task.detached { _ = try? await runProcess(Self.program, all, timeout: .seconds(20)) }
-        while !RawServer.isListening(on: port) { try await Task.sleep(for: .milliseconds(10)) }
-        return port
+        try await withChild(Child(Self.program, all)) { server in
+            try await server.wait { $0.line == "ACCEPT" }
+            try await body(port)
+        }
     }
 }

@@ -109,9 +109,18 @@ extension ChaosRun {
     }
 
     /// Launches it again if it ended without having been asked to, as a service manager would.
+    ///
+    /// - Throws: `ChaosError` for one that never gets as far as its first phase.
     func stayAlive() async throws {
-        guard book.ends == book.launches else { return }
+        guard book.ends == book.launches else {
+            failedLaunches = 0
+            return
+        }
         if book.ends > asked {
+            failedLaunches += 1
+            if failedLaunches == 20 {
+                throw ChaosError("the agent ends again and again by itself: \(lastWords)")
+            }
             asked = book.ends
             mark(.exit, "it ended by itself: \(lastWords)")
             cutWindow()

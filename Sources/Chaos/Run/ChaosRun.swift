@@ -21,6 +21,8 @@ public actor ChaosRun {
     var foreignRows: Int64 = 0
     /// Ends that the bench brought about.
     var asked = 0
+    /// Ends in a row that nobody asked for.
+    var failedLaunches = 0
     /// States that go on until something else.
     var open: [Story.Lane: (label: String, from: Duration)] = [:]
     var flapping: Task<Void, any Error>?

@@ -108,7 +108,11 @@ public actor ChildProcess {
 
     /// The next record, as its fields; `nil` when the process is gone.
     public func nextRecord() -> [String: String]? {
-        nextLine().map(Logfmt.fields(of:))
+        nextLine().map { line in
+            let fields = Logfmt.fields(of: line)
+            // Its very last words are no record.
+            return fields["kind"] == nil ? ["level": "error", "msg": line] : fields
+        }
     }
 
     /// The next line; `nil` when the process is gone.

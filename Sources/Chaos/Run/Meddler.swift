@@ -1,3 +1,4 @@
+import Collector
 import DurableFiles
 import SQLiteBridge
 
@@ -20,14 +21,20 @@ actor Meddler {
         self.database = database
     }
 
-    /// Makes the database, with so many bytes in it.
+    /// Makes the database, with so many bytes in it, none of them in the WAL.
     ///
     /// - Returns: The rows that are in it.
     func create(content: Int64) throws -> Int64 {
         let connection = try Connection(path: database, mode: .create)
-        try connection.execute("PRAGMA journal_mode=WAL")
-        try connection.close()
-        return content > 0 ? try write(content, .external) : 0
+        defer { try? connection.close() }
+        // A collector takes only its own databases and empty ones.
+        try connection.execute(
+            "PRAGMA journal_mode=WAL; PRAGMA application_id=\(Migrations.applicationID)"
+        )
+        guard content > 0 else { return 0 }
+        let rows = try write(content, .external)
+        _ = try connection.checkpoint(.truncate)
+        return rows
     }
 
     /// Writes rows of ours through a connection that is opened for it.
