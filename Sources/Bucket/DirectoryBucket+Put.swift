@@ -21,6 +21,9 @@ extension DirectoryBucket {
         do {
             try store(FileDescriptor(reading: source), as: file, at: target)
         } catch let error as FileError {
+            if error.operation == .makeDirectory, error.isMissing {
+                throw BucketError.missing(path: error.path)
+            }
             guard error.isTaken else { throw BucketError(error) }
             try confirm(source, equals: file, at: target)
         }
@@ -39,7 +42,8 @@ extension DirectoryBucket {
                 actual: size
             )
         }
-        try DurableFiles.makeDirectories(path(level: file.level))
+        // A disk that went away since the layout was checked is not begun anew in its place.
+        try DurableFiles.makeDirectories(path(level: file.level), below: Path.parent(of: root))
         do throws(FileError) {
             try link(source, to: target, timestamp: file.timestamp)
         } catch {

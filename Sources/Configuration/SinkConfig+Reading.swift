@@ -1,35 +1,10 @@
 internal import Wire
 
-extension SinkConfig {
-    /// Reads and checks a file.
-    ///
-    /// - Parameter path: The file; at most 1 MiB.
-    /// - Returns: The configuration, with every default filled in.
-    /// - Throws: `ConfigurationError` with everything that is wrong, in the order of the lines.
-    public static func load(path: String) throws(ConfigurationError) -> SinkConfig {
-        try parse(ConfigurationFile.read(path), file: path)
-    }
-
-    /// Reads and checks the text of a file.
-    ///
-    /// - Parameters:
-    ///   - bytes: UTF-8; anything else is reported, too.
-    ///   - file: The name to put before problems.
-    /// - Returns: The configuration, with every default filled in.
-    /// - Throws: `ConfigurationError` with everything that is wrong, in the order of the lines.
-    public static func parse(
-        _ bytes: [UInt8],
-        file: String
-    ) throws(ConfigurationError) -> SinkConfig {
-        var asked: Set<String> = []
-        return try parse(bytes, file: file, asked: &asked)
-    }
-
+extension SinkConfig: ConfigurationDocument {
     /// Every key there is, as `group.key`; `databases` stands for each of its items.
     package static var knownPaths: [String] { Schema.sink.paths }
 
-    /// As above, and tells by their paths which keys reading has asked for.
-    package static func parse(
+    public static func parse(
         _ bytes: [UInt8],
         file: String,
         asked: inout Set<String>

@@ -50,7 +50,17 @@ public enum DurableFiles {
     }
 
     /// Makes a directory and its missing parents, each durable in its parent.
-    public static func makeDirectories(_ path: String, mode: mode_t = 0o755) throws(FileError) {
+    ///
+    /// - Parameters:
+    ///   - path: The directory.
+    ///   - base: A directory above it that is not made: where it is missing, the rest has gone
+    ///     with it, and `ENOENT` is thrown.
+    ///   - mode: Of what is made.
+    public static func makeDirectories(
+        _ path: String,
+        below base: String? = nil,
+        mode: mode_t = 0o755
+    ) throws(FileError) {
         if let status = try FileStatus.of(path) {
             guard status.isDirectory else {
                 throw FileError(.makeDirectory, path, code: ENOTDIR)
@@ -58,7 +68,8 @@ public enum DurableFiles {
             return
         }
         let parent = Path.parent(of: path)
-        if parent != path { try makeDirectories(parent, mode: mode) }
+        if path == base { throw FileError(.makeDirectory, path, code: ENOENT) }
+        if parent != path { try makeDirectories(parent, below: base, mode: mode) }
         try FaultPoint.pass(.makeDirectory, path)
         guard mkdir(path, mode) == 0 || errno == EEXIST else {
             throw FileError(.makeDirectory, path, code: errno)

@@ -53,20 +53,12 @@ private final class Sleepers: Sendable {
             _ = fcntl(end, F_SETFL, O_NONBLOCK)
         }
         wakeUp = (ends[0], ends[1])
-        var thread = pthread_t()
-        let code = pthread_create(
-            &thread,
-            nil,
-            { raw in
-                guard let raw else { return nil }
-                Unmanaged<Sleepers>.fromOpaque(raw).takeUnretainedValue().run()
-                return nil
-            },
+        do {
             // It lives as long as the process.
-            Unmanaged.passRetained(self).toOpaque()
-        )
-        precondition(code == 0, "no thread: \(String(cString: strerror(code)))")
-        pthread_detach(thread)
+            try OwnThread.detached { self.run() }
+        } catch {
+            fatalError("\(error)")
+        }
     }
 
     func sleep(until deadline: ContinuousClock.Instant) async throws {

@@ -1,8 +1,4 @@
-#if canImport(Glibc)
-import Glibc
-#else
-import Darwin
-#endif
+import DurableFiles
 
 /// One thread that runs an actor's jobs in order.
 ///
@@ -12,20 +8,11 @@ public final class SerialThreadExecutor: SerialExecutor, Sendable {
     private let queue = JobQueue()
 
     public init() {
-        let context = Unmanaged.passRetained(queue)
-        var thread = pthread_t()
-        let code = pthread_create(
-            &thread,
-            nil,
-            { raw in
-                guard let raw else { return nil }
-                Unmanaged<JobQueue>.fromOpaque(raw).takeRetainedValue().run()
-                return nil
-            },
-            context.toOpaque()
-        )
-        precondition(code == 0, "no thread: \(String(cString: strerror(code)))")
-        pthread_detach(thread)
+        do {
+            try OwnThread.detached { [queue] in queue.run() }
+        } catch {
+            fatalError("\(error)")
+        }
     }
 
     deinit {

@@ -15,7 +15,7 @@ public final class HTTPClient: Sendable {
 
     private enum State {
         case unused
-        case running(TransferLoop, Thread)
+        case running(TransferLoop, OwnThread)
         case failed(String)
     }
 
@@ -37,7 +37,7 @@ public final class HTTPClient: Sendable {
         }
         guard case .running(let loop, let thread) = old else { return }
         loop.stop()
-        thread.end()
+        thread.join()
     }
 
     /// Sends a request and collects the answer, whatever its status.
@@ -96,12 +96,9 @@ public final class HTTPClient: Sendable {
     }
 
     private static func started(_ options: HTTPClientOptions) -> State {
-        do throws(CurlLibrary.LoadFailure) {
+        do {
             let loop = try TransferLoop(try CurlLibrary.shared.get(), options: options)
-            guard let thread = Thread(running: loop) else {
-                return .failed("no thread for requests: \(String(cString: strerror(errno)))")
-            }
-            return .running(loop, thread)
+            return .running(loop, try OwnThread { loop.run() })
         } catch {
             return .failed("\(error)")
         }
@@ -157,42 +154,5 @@ private final class Pending: Sendable {
             return nil
         }
         transfer?.cancel()
-    }
-}
-
-/// The thread of a loop.
-// @unchecked because a thread's name is a number, compared and joined by the one owner.
-private final class Thread: @unchecked Sendable {
-    private let raw: pthread_t
-
-    /// `nil`, with `errno` set, when there is none to be had.
-    init?(running loop: TransferLoop) {
-        let context = Unmanaged.passRetained(loop)
-        var thread = pthread_t()
-        let code = pthread_create(
-            &thread,
-            nil,
-            { raw in
-                guard let raw else { return nil }
-                Unmanaged<TransferLoop>.fromOpaque(raw).takeRetainedValue().run()
-                return nil
-            },
-            context.toOpaque()
-        )
-        guard code == 0 else {
-            context.release()
-            errno = code
-            return nil
-        }
-        raw = thread
-    }
-
-    /// Waits for the end: a process that exits while TLS still runs in a thread may crash.
-    func end() {
-        if pthread_equal(raw, pthread_self()) != 0 {
-            pthread_detach(raw)
-        } else {
-            pthread_join(raw, nil)
-        }
     }
 }

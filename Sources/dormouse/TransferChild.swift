@@ -24,24 +24,12 @@ final class TransferChild: Sendable {
     /// Starts it if something waits and it is not there.
     func startIfNeeded() {
         guard (try? spool.isReady) == true, begin() else { return }
-        let context = Unmanaged.passRetained(self)
-        var thread = pthread_t()
-        let code = pthread_create(
-            &thread,
-            nil,
-            { raw in
-                guard let raw else { return nil }
-                Unmanaged<TransferChild>.fromOpaque(raw).takeRetainedValue().tend()
-                return nil
-            },
-            context.toOpaque()
-        )
-        guard code == 0 else {
-            context.release()
+        do {
+            try OwnThread.detached { self.tend() }
+        } catch {
             isAtWork.withLock { $0 = false }
-            return complain(code)
+            complain(error.code)
         }
-        pthread_detach(thread)
     }
 
     private func begin() -> Bool {

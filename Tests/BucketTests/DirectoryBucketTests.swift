@@ -46,6 +46,24 @@ struct DirectoryBucketTests {
         }
     }
 
+    @Test("a disk that went away in the middle of a push is not begun anew in its place")
+    func parentGone() async throws {
+        try await withTemporaryDirectory { directory in
+            let disk = directory.appending(path: "disk").path
+            try FileManager.default.createDirectory(
+                atPath: disk,
+                withIntermediateDirectories: false
+            )
+            let bucket = DirectoryBucket(disk + "/bucket")
+            try await put(bucket, directory, level: 0, 1, 1, bytes(10))
+            #expect(rename(disk, disk + "-elsewhere") == 0)
+            await #expect(throws: BucketError.missing(path: disk)) {
+                try await put(bucket, directory, level: 0, 2, 2, bytes(10))
+            }
+            #expect(try FileStatus.of(disk) == nil)
+        }
+    }
+
     @Test("what is no LTX file is not listed")
     func ignoresForeignEntries() async throws {
         try await withTemporaryDirectory { directory in

@@ -220,28 +220,11 @@ public final class FaultProxy: @unchecked Sendable {
     }
 }
 
-/// Runs a body on a thread of its own, which ends with it.
+/// Runs a body on a thread of its own; a bench that gets none has nothing to go on with.
 func spawnThread(_ body: @escaping @Sendable () -> Void) {
-    let box = Unmanaged.passRetained(ThreadBody(body))
-    var thread = pthread_t()
-    let code = pthread_create(
-        &thread,
-        nil,
-        { raw in
-            guard let raw else { return nil }
-            Unmanaged<ThreadBody>.fromOpaque(raw).takeRetainedValue().run()
-            return nil
-        },
-        box.toOpaque()
-    )
-    precondition(code == 0, "no thread: \(String(cString: strerror(code)))")
-    pthread_detach(thread)
-}
-
-private final class ThreadBody: Sendable {
-    let run: @Sendable () -> Void
-
-    init(_ run: @escaping @Sendable () -> Void) {
-        self.run = run
+    do {
+        try OwnThread.detached(body)
+    } catch {
+        fatalError("\(error)")
     }
 }

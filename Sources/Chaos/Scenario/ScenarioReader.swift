@@ -2,30 +2,11 @@ import Bucket
 public import Configuration
 import DurableFiles
 
-extension Scenario {
-    /// Reads and checks a file.
-    ///
-    /// - Parameter path: The file; at most 1 MiB.
-    /// - Returns: The scenario, with every default filled in.
-    /// - Throws: `ConfigurationError` with everything that is wrong, in the order of the lines.
-    public static func load(path: String) throws(ConfigurationError) -> Scenario {
-        try parse(ConfigurationFile.read(path), file: path)
-    }
-
-    /// Reads and checks the text of a file.
-    public static func parse(
-        _ bytes: [UInt8],
-        file: String
-    ) throws(ConfigurationError) -> Scenario {
-        var asked: Set<String> = []
-        return try parse(bytes, file: file, asked: &asked)
-    }
-
+extension Scenario: ConfigurationDocument {
     /// Every key there is, as `group.key`; `steps` stands for each of its items.
     package static var knownPaths: [String] { Schema.scenario.paths }
 
-    /// As above, and tells by their paths which keys reading has asked for.
-    package static func parse(
+    public static func parse(
         _ bytes: [UInt8],
         file: String,
         asked: inout Set<String>

@@ -61,7 +61,14 @@ final class Lingering: Sendable {
             close(copy)
             return
         }
-        if starts { OwnThread.run { self.run() } }
+        if starts {
+            do {
+                try OwnThread.detached { self.run() }
+            } catch {
+                // The next guest tries again.
+                state.withLock { $0.isRunning = false }
+            }
+        }
         wake()
     }
 
@@ -130,37 +137,5 @@ final class Lingering: Sendable {
             return nil
         }
         return guest
-    }
-}
-
-/// A thread for a job that blocks.
-enum OwnThread {
-    /// Runs a job on a thread of its own, which ends with it.
-    static func run(_ job: @escaping @Sendable () -> Void) {
-        let context = Unmanaged.passRetained(Job(job))
-        var thread = pthread_t()
-        let code = pthread_create(
-            &thread,
-            nil,
-            { raw in
-                guard let raw else { return nil }
-                Unmanaged<Job>.fromOpaque(raw).takeRetainedValue().body()
-                return nil
-            },
-            context.toOpaque()
-        )
-        guard code == 0 else {
-            context.release()
-            return
-        }
-        pthread_detach(thread)
-    }
-
-    private final class Job: Sendable {
-        let body: @Sendable () -> Void
-
-        init(_ body: @escaping @Sendable () -> Void) {
-            self.body = body
-        }
     }
 }

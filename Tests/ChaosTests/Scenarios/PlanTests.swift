@@ -1,4 +1,5 @@
 import Chaos
+import Configuration
 import Foundation
 import TestSupport
 import Testing
