@@ -56,6 +56,7 @@ public enum DurableFiles {
     ///   - base: A directory above it that is not made: where it is missing, the rest has gone
     ///     with it, and `ENOENT` is thrown.
     ///   - mode: Of what is made.
+    /// - Throws: `FileError`.
     public static func makeDirectories(
         _ path: String,
         below base: String? = nil,

@@ -170,6 +170,7 @@ struct OpenSSL {
     /// - Parameters:
     ///   - arguments: Of `openssl s_server`, beside certificate and key.
     ///   - body: Is given the port.
+    /// - Throws: What the body throws.
     func serving(
         _ arguments: [String] = [],
         _ body: (UInt16) async throws -> Void
