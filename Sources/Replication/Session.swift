@@ -31,7 +31,7 @@ final class Session {
     /// The next write takes the writer's lease: the bucket's head was adopted from somebody.
     var takesOver = false
     private var loadedLedger: PageLedger?
-    /// The last change of the ledger's file did not fail half-way.
+    /// The ledger's file holds every entry, so changes of single ones may be written into it.
     private var ledgerFileIsWhole = true
     private var claim: FileLock?
 
@@ -201,9 +201,8 @@ final class Session {
             guard ledger.txid <= target.txid else {
                 throw LedgerProblem.damaged("it is ahead, at \(ledger.txid) of \(target.txid)")
             }
-            if ledger.txid < target.txid || ledger.checksum != loaded.checksum {
-                try replay(onto: &ledger, through: target.txid)
-            }
+            let wasLeftBehind = ledger.txid < target.txid || ledger.checksum != loaded.checksum
+            if wasLeftBehind { try replay(onto: &ledger, through: target.txid) }
             guard ledger.txid == target.txid else {
                 throw LedgerProblem.damaged("it is behind, at \(ledger.txid) of \(target.txid)")
             }
@@ -216,6 +215,9 @@ final class Session {
             if let pgno = ledger.firstUnknown {
                 throw LedgerProblem.damaged("it has no entry for page \(pgno)")
             }
+            // The next change of single entries must find all the others there. If this fails, that
+            // change will write all of them.
+            if wasLeftBehind { try? replaceLedger(with: ledger) }
             return ledger
         } catch let problem as LedgerProblem {
             throw problem
@@ -280,6 +282,7 @@ final class Session {
 
     func replaceLedger(with ledger: PageLedger) throws {
         loadedLedger = ledger
+        ledgerFileIsWhole = false
         try ledgerFile.replace(with: ledger)
         ledgerFileIsWhole = true
     }

@@ -197,6 +197,29 @@ struct StateDamageTests {
         }
     }
 
+    @Test("a ledger that a kill left behind stays right when it goes on from there")
+    func ledgerLeftBehind() async throws {
+        try await withSource { source in
+            // The files of the last push stand where a kill between them and the ledger leaves them.
+            let behind = try await prepare(source)
+            try behind.write(to: URL(filePath: source.ledgerPath))
+            var replicator = source.replicator()
+            try source.insert(1)
+            #expect(await replicator.push().kinds == [.wal])
+            await replicator.close()
+
+            // A lost place needs every entry, and those of the file before last, too.
+            _ = try source.app.checkpoint(.truncate)
+            try source.insert(2)
+            replicator = source.replicator()
+            let push = await replicator.push()
+            #expect(push.notes.isEmpty, "\(push.notes)")
+            if case .rescan = push.kind {} else { Issue.record("\(push.kinds)") }
+            try await source.expectRestorable()
+            await replicator.close()
+        }
+    }
+
     @Test("a file that is missing in the backlog is made good from the database")
     func backlogGap() async throws {
         try await withSource { source in
