@@ -69,7 +69,7 @@ actor AgentService {
             pushOnStart: config.push.onStart,
             workload: station,
             control: config.control ?? Self.usualControl(of: config.database),
-            tick: .seconds(2),
+            tick: .seconds(4),
             reload: reloading,
             afterJob: { [transfer] in transfer?.startIfNeeded() }
         )
