@@ -1,28 +1,23 @@
 /// A file of either kind, told apart by its settings.
-public enum AnyConfig: Hashable, Sendable {
+///
+/// It is the kind whose settings it has more of at its top level, and an agent's when nothing tells.
+public enum AnyConfig: Hashable, Sendable, ConfigurationDocument {
     case agent(AgentConfig)
     case sink(SinkConfig)
 
-    /// Reads and checks a file of either kind.
-    ///
-    /// A file is the kind whose settings it has more of at its top level, and an agent's when
-    /// nothing tells.
-    ///
-    /// - Throws: `ConfigurationError` with everything that is wrong, in the order of the lines.
-    public static func load(path: String) throws(ConfigurationError) -> AnyConfig {
-        try parse(ConfigurationFile.read(path), file: path)
-    }
-
     public static func parse(
         _ bytes: [UInt8],
-        file: String
+        file: String,
+        asked: inout Set<String>
     ) throws(ConfigurationError) -> AnyConfig {
         try ConfigurationFile.parse(bytes, file: file) { root, problems in
             guard isSink(root) else {
                 var reader = AgentReader(problems: problems)
+                defer { asked = reader.asked }
                 return reader.read(root).map { .agent($0) }
             }
             var reader = SinkReader(problems: problems)
+            defer { asked = reader.asked }
             return reader.read(root).map { .sink($0) }
         }
     }

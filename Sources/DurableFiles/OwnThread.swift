@@ -38,6 +38,12 @@ package struct OwnThread: @unchecked Sendable {
         pthread_detach(try OwnThread(job).raw)
     }
 
+    /// Starts one that nobody waits for and nobody can do without: where there is no thread to be
+    /// had, the process ends and says so.
+    package static func required(_ job: @escaping @Sendable () -> Void) {
+        do { try detached(job) } catch { fatalError("\(error)") }
+    }
+
     /// Waits for its end, unless it is the caller itself.
     package func join() {
         if pthread_equal(raw, pthread_self()) != 0 {

@@ -53,12 +53,8 @@ private final class Sleepers: Sendable {
             _ = fcntl(end, F_SETFL, O_NONBLOCK)
         }
         wakeUp = (ends[0], ends[1])
-        do {
-            // It lives as long as the process.
-            try OwnThread.detached { self.run() }
-        } catch {
-            fatalError("\(error)")
-        }
+        // It lives as long as the process.
+        OwnThread.required { self.run() }
     }
 
     func sleep(until deadline: ContinuousClock.Instant) async throws {

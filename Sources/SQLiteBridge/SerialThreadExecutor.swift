@@ -8,11 +8,7 @@ public final class SerialThreadExecutor: SerialExecutor, Sendable {
     private let queue = JobQueue()
 
     public init() {
-        do {
-            try OwnThread.detached { [queue] in queue.run() }
-        } catch {
-            fatalError("\(error)")
-        }
+        OwnThread.required { [queue] in queue.run() }
     }
 
     deinit {

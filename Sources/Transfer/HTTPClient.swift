@@ -37,6 +37,7 @@ public final class HTTPClient: Sendable {
         }
         guard case .running(let loop, let thread) = old else { return }
         loop.stop()
+        // A process that exits while TLS still runs in a thread may crash.
         thread.join()
     }
 

@@ -29,6 +29,27 @@ struct PhaseStories {
         }
     }
 
+    /// Runs a body while an agent's first push hangs: the server takes the request and never answers.
+    private func withHangingPush(
+        lifecycle: [String] = [],
+        _ body: (Agent, Child) async throws -> Void
+    ) async throws {
+        try await withTemporaryDirectory { directory in
+            let silent = try RawServer { connection in while connection.readHead() != nil {} }
+            defer { silent.stop() }
+            let agent = try Agent(
+                directory,
+                destination: silent.origin + "/db/health",
+                interval: "1h",
+                lifecycle: lifecycle
+            )
+            try await withChild(agent.launched()) { child in
+                try await eventually("a connection") { silent.accepted > 0 }
+                try await body(agent, child)
+            }
+        }
+    }
+
     @Test("signals lead from phase to phase, and each is a record")
     func signals() async throws {
         try await withTemporaryDirectory { directory in
@@ -220,82 +241,48 @@ struct PhaseStories {
 
     @Test("the end of a window cuts what is going on, and is no reason for a whole database")
     func windows() async throws {
-        try await withTemporaryDirectory { directory in
-            let silent = try RawServer { connection in while connection.readHead() != nil {} }
-            defer { silent.stop() }
-            let agent = try Agent(
-                directory,
-                destination: silent.origin + "/db/health",
-                interval: "1h",
-                lifecycle: ["background-budget: 1s"]
-            )
-            try await withChild(agent.launched()) { child in
-                // The server takes the request and never answers.
-                try await eventually("a connection") { silent.accepted > 0 }
-                let seen = child.records.count
-                child.send(SIGUSR1)
-                let cut = try await child.wait(from: seen) { $0.isPush }
-                #expect(child.records[cut - 1]["reason"] == "window-expired")
-                try await child.wait(from: seen) { $0.entered("suspended") }
-                #expect(child.records.filter { $0.kind == "ingest" }.isEmpty)
-                child.send(SIGTERM)
-                child.send(SIGTERM)
-                #expect(try await child.end() == 1)
-            }
+        try await withHangingPush(lifecycle: ["background-budget: 1s"]) { agent, child in
+            let seen = child.records.count
+            child.send(SIGUSR1)
+            let cut = try await child.wait(from: seen) { $0.isPush }
+            #expect(child.records[cut - 1]["reason"] == "window-expired")
+            try await child.wait(from: seen) { $0.entered("suspended") }
+            #expect(child.records.filter { $0.kind == "ingest" }.isEmpty)
+            child.send(SIGTERM)
+            child.send(SIGTERM)
+            #expect(try await child.end() == 1)
         }
     }
 
     @Test("the second SIGTERM cuts the last push short, and the next launch ships what is owed")
     func secondSignal() async throws {
-        try await withTemporaryDirectory { directory in
-            let silent = try RawServer { connection in while connection.readHead() != nil {} }
-            defer { silent.stop() }
-            let agent = try Agent(
-                directory,
-                destination: silent.origin + "/db/health",
-                interval: "1h"
-            )
-            try await withChild(agent.launched()) { child in
-                try await eventually("a connection") { silent.accepted > 0 }
-                child.send(SIGTERM)
-                try await child.wait { $0.entered("terminating") }
-                child.send(SIGTERM)
-                #expect(try await child.end(within: .seconds(8)) == 1)
-            }
+        try await withHangingPush { agent, child in
+            child.send(SIGTERM)
+            try await child.wait { $0.entered("terminating") }
+            child.send(SIGTERM)
+            #expect(try await child.end(within: .seconds(8)) == 1)
         }
     }
 
     @Test("a reload and the flags of the network are answered while a push hangs")
     func reloadBesidePush() async throws {
-        try await withTemporaryDirectory { directory in
-            let silent = try RawServer { connection in while connection.readHead() != nil {} }
-            defer { silent.stop() }
-            let agent = try Agent(
-                directory,
-                destination: silent.origin + "/db/health",
-                interval: "1h",
-                lifecycle: ["background-budget: 1s"]
-            )
-            try await withChild(agent.launched()) { child in
-                // The server takes the request and never answers.
-                try await eventually("a connection") { silent.accepted > 0 }
-                try agent.write(interval: "2s", lifecycle: ["background-budget: 2s"])
-                #expect(try await agent.ctl("reload").ok)
-                #expect(try await agent.ctl("metered", "on").ok)
-                let status = try await agent.ctl("status")
-                #expect(status.fields["pushing"] as? Bool == true)
-                #expect(status.fields["metered"] as? Bool == true)
-                #expect(child.records.filter { $0.isPush }.isEmpty)
-                // The new budget is in force.
-                child.send(SIGUSR1)
-                try await child.wait { $0.entered("suspended") }
-                let entered = child.records.first { $0.entered("background") }
-                let budget = entered?["budget_usec"].flatMap { Int($0) } ?? 0
-                #expect((1_500_000...2_000_000).contains(budget))
-                child.send(SIGTERM)
-                child.send(SIGTERM)
-                #expect(try await child.end() == 1)
-            }
+        try await withHangingPush(lifecycle: ["background-budget: 1s"]) { agent, child in
+            try agent.write(interval: "2s", lifecycle: ["background-budget: 2s"])
+            #expect(try await agent.ctl("reload").ok)
+            #expect(try await agent.ctl("metered", "on").ok)
+            let status = try await agent.ctl("status")
+            #expect(status.fields["pushing"] as? Bool == true)
+            #expect(status.fields["metered"] as? Bool == true)
+            #expect(child.records.filter { $0.isPush }.isEmpty)
+            // The new budget is in force.
+            child.send(SIGUSR1)
+            try await child.wait { $0.entered("suspended") }
+            let entered = child.records.first { $0.entered("background") }
+            let budget = entered?["budget_usec"].flatMap { Int($0) } ?? 0
+            #expect((1_500_000...2_000_000).contains(budget))
+            child.send(SIGTERM)
+            child.send(SIGTERM)
+            #expect(try await child.end() == 1)
         }
     }
 

@@ -47,7 +47,7 @@ public final class FaultProxy: @unchecked Sendable {
     ) throws(FileError) {
         (listener, self.port) = try LoopbackSocket.listen(on: port, buffered: buffered)
         shared = Mutex(Shared(upstream: upstream, decide: decide))
-        spawnThread { [self] in acceptAll() }
+        OwnThread.required { [self] in acceptAll() }
     }
 
     /// All requests so far, in the order in which their heads came.
@@ -142,7 +142,7 @@ public final class FaultProxy: @unchecked Sendable {
                 }
                 continue
             }
-            spawnThread { [self] in
+            OwnThread.required { [self] in
                 ProxiedConnection(client: client, proxy: self).run()
                 // Closed under the lock, so that `cut` never shuts down somebody else's number.
                 shared.withLock { shared in
@@ -217,14 +217,5 @@ public final class FaultProxy: @unchecked Sendable {
     /// Its connection is gone.
     func end(_ number: Int) {
         shared.withLock { _ = $0.uploading.remove(number) }
-    }
-}
-
-/// Runs a body on a thread of its own; a bench that gets none has nothing to go on with.
-func spawnThread(_ body: @escaping @Sendable () -> Void) {
-    do {
-        try OwnThread.detached(body)
-    } catch {
-        fatalError("\(error)")
     }
 }

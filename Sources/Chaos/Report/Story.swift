@@ -126,7 +126,7 @@ public struct Story: Hashable, Sendable {
     }
 
     /// Rescans without a reason, or that no foreign checkpoint since the last push that succeeded
-    /// began gave cause for.
+    /// began gave cause for; what is wrong with the bucket no checkpoint explains.
     public var unexplainedRescans: Int {
         let foreign = marks.filter { $0.kind == .foreign }.map(\.at)
         var since = Duration.zero
@@ -136,8 +136,9 @@ public struct Story: Hashable, Sendable {
                 let push = PushFact(record)
                 if push.isSuccess { since = push.start }
             } else if record.kind == "custody-lost" {
-                let isExplained = foreign.contains { $0 >= since && $0 <= record.at }
-                if !isExplained || (record["reason"] ?? "").isEmpty { count += 1 }
+                let wasForeign = foreign.contains { $0 >= since && $0 <= record.at }
+                let reason = record["reason"] ?? ""
+                if !wasForeign || reason.isEmpty || reason == "bucket-changed" { count += 1 }
             }
         }
         return count

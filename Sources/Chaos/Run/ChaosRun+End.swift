@@ -154,7 +154,7 @@ extension ChaosRun {
     /// On a thread of its own, because it blocks.
     private static func ask(_ request: ControlRequest, at path: String) async -> String {
         await withCheckedContinuation { continuation in
-            spawnThread {
+            OwnThread.required {
                 do {
                     let answer = try ControlClient(path: path).ask(request)
                     continuation.resume(returning: answer)

@@ -110,7 +110,7 @@ extension ChaosRun {
 
     /// Launches it again if it ended without having been asked to, as a service manager would.
     ///
-    /// - Throws: `ChaosError` for one that never gets as far as its first phase.
+    /// - Throws: `ChaosError` for one that ends by itself each time that it is looked for.
     func stayAlive() async throws {
         guard book.ends == book.launches else {
             failedLaunches = 0

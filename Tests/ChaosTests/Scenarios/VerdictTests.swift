@@ -116,6 +116,56 @@ struct VerdictTests {
             marks: [.init(.death, "", at: .seconds(8))]
         ),
         Row(
+            name: "nor for a reason that a kill cannot have",
+            metric: .unexplainedRescans,
+            value: 1,
+            records: pushes + [record(9, "custody-lost", ["reason": "growth-hole"])],
+            marks: [.init(.death, "", at: .seconds(8))]
+        ),
+        Row(
+            name: "a lost place out of nowhere is unexplained",
+            metric: .unexplainedRescans,
+            value: 1,
+            records: pushes + [record(10, "custody-lost", ["reason": "no-place"])],
+            marks: [.init(.death, "", at: .seconds(8))]
+        ),
+        Row(
+            name: "so is one behind another that was unexplained",
+            metric: .unexplainedRescans,
+            value: 2,
+            records: pushes + [
+                record(9, "custody-lost", ["reason": "wal-truncated"]),
+                record(9, "push", ["outcome": "pushed"]),
+                record(10, "custody-lost", ["reason": "no-place"]),
+            ],
+            marks: [.init(.death, "", at: .seconds(8))]
+        ),
+        Row(
+            name: "a bucket that changed behind a push that got through is not explained",
+            metric: .unexplainedRescans,
+            value: 1,
+            records: [
+                record(1, "push", ["outcome": "pushed"]),
+                record(9, "custody-lost", ["reason": "bucket-changed"]),
+            ]
+        ),
+        Row(
+            name: "nor one that changed behind a push that broke off",
+            metric: .unexplainedRescans,
+            value: 1,
+            records: [
+                record(1, "push", ["outcome": "retryable"]),
+                record(9, "custody-lost", ["reason": "bucket-changed"]),
+            ]
+        ),
+        Row(
+            name: "nor one beside a checkpoint",
+            metric: .unexplainedRescans,
+            value: 1,
+            records: pushes + [record(9, "custody-lost", ["reason": "bucket-changed"])],
+            marks: [.init(.foreign, "", at: .seconds(8))]
+        ),
+        Row(
             name: "rescans are counted in either case",
             metric: .rescans,
             value: 1,
