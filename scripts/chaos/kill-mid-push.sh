@@ -42,7 +42,7 @@ for ((time = 1; time <= times; time++)); do
     systemctl kill --kill-whom=main --signal="$signal" "$unit"
     network_on
     say "killed process $before by $signal in a push"
-    until systemctl --quiet is-active "$unit" && [[ $(main_pid) != "$before" ]]; do sleep 0.1; done
+    until is_relaunched "$before"; do sleep 0.1; done
     wait
     report
 done

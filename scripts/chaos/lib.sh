@@ -34,6 +34,15 @@ main_pid() {
     systemctl show --property MainPID --value "$unit"
 }
 
+# Whether another process than this one runs as the service. Asked in one question: between two, a
+# service that died is active in the first and has no process in the second.
+is_relaunched() {
+    local facts
+    facts=$(systemctl show --property ActiveState --property MainPID "$unit")
+    grep --quiet --line-regexp 'ActiveState=active' <<<"$facts" &&
+        ! grep --quiet --line-regexp --extended-regexp "MainPID=(0|$1)" <<<"$facts"
+}
+
 # How the service stands, in a line.
 report() {
     say "$unit: $(systemctl show --property ActiveState --value "$unit")," \
