@@ -199,14 +199,17 @@ extension Replicator {
 
     /// Hands over what a process at rest has converted last, without asking anybody.
     ///
-    /// What is not possible so the next push does.
-    func handOverRest(_ session: Session) {
+    /// What is not possible so the next push does, and says.
+    ///
+    /// - Returns: What was handed over, if anything.
+    func handOverRest(_ session: Session) -> HandoverReport? {
         var record = PushRecord()
-        guard options.spool != nil, session.acknowledged(by: bucket) != nil else { return }
+        guard options.spool != nil, session.acknowledged(by: bucket) != nil else { return nil }
         let claim = claimDestination(&record, handOver: true)
-        guard claim.handsOver else { return }
+        defer { claim.release() }
+        guard claim.handsOver else { return nil }
         _ = try? handOver(session, &record, claim)
-        claim.release()
+        return record.handover
     }
 
     /// A manifest for each file of the backlog, in order.

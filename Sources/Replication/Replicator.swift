@@ -30,6 +30,7 @@ public actor Replicator {
     private nonisolated let wishes = Lock(Wishes())
     private nonisolated let bucketAddress: BucketAddress
     private var pushes: UInt64 = 0
+    private var findings = Findings()
     /// The push has converted the WAL and puts the checkpoint off until it has uploaded.
     private var owesCheckpoint = false
     private let clock = ContinuousClock()
@@ -52,8 +53,16 @@ public actor Replicator {
     ///
     /// - Throws: `DatabaseFault`, `FileLock.Held`, `SQLiteError`, `FileError`.
     public func start() throws {
-        var notes: [String] = []
-        try progress.during("taking custody") { _ = try open(&notes) }
+        try progress.during("taking custody") { _ = try open() }
+    }
+
+    /// What was found and made outside of pushes, once; a push takes it into its record.
+    ///
+    /// Whoever keeps a log asks after each call, or a process that ends before its next push ends
+    /// without having said so.
+    public func takeFindings() -> Findings {
+        defer { findings = Findings() }
+        return findings
     }
 
     /// Goes on with other options, and the same bucket reached in another way, from the next push on.
@@ -134,8 +143,7 @@ public actor Replicator {
     ///
     /// - Throws: What `outcome(of:)` knows to name.
     public func sync() throws -> SyncReport {
-        var notes: [String] = []
-        return try syncAlone(open(&notes))
+        try syncAlone(open())
     }
 
     /// Turns what is new into a local file where that takes no more than reading on.
@@ -144,11 +152,11 @@ public actor Replicator {
     ///
     /// - Throws: What `outcome(of:)` knows to name.
     public func convert() throws {
-        var notes: [String] = []
-        let session = try open(&notes)
+        let session = try open()
         guard !needsNothingOfWAL(session), !session.needsSnapshot else { return }
-        do { _ = try sync(session) } catch is NeedsLedger {}
-        handOverRest(session)
+        do { findings.add(try sync(session)) } catch is NeedsLedger {}
+        findings.add(handOverRest(session))
+        findings.txid = session.state.made.txid
     }
 
     /// Without a bucket to ask, a place and a ledger that are both lost leave only a snapshot.
@@ -166,11 +174,9 @@ public actor Replicator {
     ///
     /// - Throws: What `outcome(of:)` knows to name.
     public func checkpoint() throws -> CheckpointReport {
-        var notes: [String] = []
-        var syncs: [SyncReport] = []
-        let session = try open(&notes)
-        if !needsNothingOfWAL(session) { _ = try syncAlone(session) }
-        return try checkpoint(session, syncs: &syncs)
+        let session = try open()
+        if !needsNothingOfWAL(session) { findings.add(try syncAlone(session)) }
+        return try checkpoint(session)
     }
 
     /// Syncs, checkpoints if due, and ships what the bucket does not have.
@@ -186,6 +192,7 @@ public actor Replicator {
         pushes += 1
         var record = PushRecord()
         record.id = pushes
+        record.add(takeFindings())
         let start = clock.now
         // Held to the end: nobody else uploads to this bucket meanwhile.
         let claim = claimDestination(&record, handOver: handOver)
@@ -356,6 +363,7 @@ public actor Replicator {
     }
 
     private func finish(_ record: inout PushRecord) {
+        record.add(takeFindings())
         guard let session else { return countUnopened(&record) }
         let before = session.state.streak
         session.state.streak.record(record.outcome)
@@ -380,8 +388,15 @@ public actor Replicator {
         }
     }
 
+    /// The open session, or a new one; what there is to say of it is a finding.
+    func open() throws -> Session {
+        var notes: [String] = []
+        defer { findings.notes += notes }
+        return try open(&notes)
+    }
+
     /// The open session, or a new one.
-    func open(_ notes: inout [String]) throws -> Session {
+    private func open(_ notes: inout [String]) throws -> Session {
         if let session { return session }
         let opened = try Session(database: database, options: options, notes: &notes)
         session = opened
@@ -448,9 +463,9 @@ public actor Replicator {
     /// What is made here the next push ships; what goes wrong it says.
     func keepUp() {
         guard let session, !session.state.isGivenUp, session.pending == nil else { return }
-        var syncs: [SyncReport] = []
-        guard (try? sync(session)) != nil, isCheckpointDue(session) else { return }
-        _ = try? checkpoint(session, syncs: &syncs)
+        guard let report = try? sync(session) else { return }
+        findings.add(report)
+        if isCheckpointDue(session) { _ = try? checkpoint(session) }
     }
 
     /// Whether the next file is a whole database that has to wait.
@@ -483,22 +498,18 @@ public actor Replicator {
         _ record: inout PushRecord
     ) throws -> CheckpointReport? {
         do {
-            return try checkpoint(session, syncs: &record.syncs)
+            return try checkpoint(session)
         } catch let error as SQLiteError where error.isBusy {
             record.notes.append("the checkpoint was put off: \(error)")
             return nil
         }
     }
 
-    private func checkpoint(
-        _ session: Session,
-        syncs: inout [SyncReport]
-    ) throws -> CheckpointReport {
+    private func checkpoint(_ session: Session) throws -> CheckpointReport {
         let report = try progress.during("checkpointing") {
             try session.custody.sealedCheckpoint(options.checkpointLimits) {
                 guard !needsNothingOfWAL(session) else { return }
-                let report = try sync(session)
-                if report.kind != .nothing { syncs.append(report) }
+                findings.add(try sync(session))
             }
         }
         if case .cursor(let cursor) = session.state.made.place {

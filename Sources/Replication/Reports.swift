@@ -39,6 +39,31 @@ public struct IngestReport: Sendable {
     public var failure: String?
 }
 
+/// What was found and made outside of a push.
+public struct Findings: Sendable {
+    /// What was set aside or repaired on the way, a line each.
+    public var notes: [String] = []
+    /// The syncs that made something, or crossed a restart of the WAL.
+    public var syncs: [SyncReport] = []
+    /// What was handed over to the transfer service.
+    public var handover: HandoverReport?
+    /// The newest local TXID after that.
+    public var txid: TXID = .zero
+
+    public init() {}
+
+    mutating func add(_ sync: SyncReport) {
+        if sync.kind != .nothing || sync.proof != nil { syncs.append(sync) }
+    }
+
+    mutating func add(_ more: HandoverReport?) {
+        guard var more, more.files > 0 else { return }
+        more.files += handover?.files ?? 0
+        more.bytes += handover?.bytes ?? 0
+        handover = more
+    }
+}
+
 /// What a push did with the transfer service.
 public struct HandoverReport: Sendable {
     /// Why nothing was uploaded by this process.
@@ -121,6 +146,12 @@ public struct PushRecord: Sendable {
     public var notes: [String] = []
 
     public init() {}
+
+    /// Takes over what was found outside of it; what was handed over then is not this push's.
+    mutating func add(_ findings: Findings) {
+        notes += findings.notes
+        syncs += findings.syncs
+    }
 
     /// The sync that says most: a snapshot before a rescan before a plain one.
     public var kind: SyncKind {

@@ -283,8 +283,7 @@ extension Replicator {
     public func verify(
         progress: (@Sendable (RestoreProgress) -> Void)? = nil
     ) async throws -> (push: PushRecord, report: VerifyReport?) {
-        var notes: [String] = []
-        let session = try open(&notes)
+        let session = try open()
         // The guard is older than the push, so the published state stays to be seen.
         let guarded = try session.custody.beginReading()
         defer { if guarded { session.custody.endReading() } }

@@ -9,17 +9,7 @@ extension PushRecord {
     /// The journal records of one push: the push itself, and before it what was out of the
     /// ordinary.
     func journalRecords() -> [JournalRecord] {
-        var records: [JournalRecord] = []
-        for note in notes {
-            records.append(
-                JournalRecord(
-                    .repair,
-                    .warning,
-                    "something had to be set right",
-                    [.reason: FieldValue(note)]
-                )
-            )
-        }
+        var records = notes.map(noteRecord)
         if let finding = lineageFinding, !finding.isSound {
             records.append(
                 JournalRecord(
@@ -178,6 +168,25 @@ extension PushRecord {
                 .failed
             }
         }
+    }
+}
+
+private func noteRecord(_ note: String) -> JournalRecord {
+    JournalRecord(
+        .repair,
+        .warning,
+        "something had to be set right",
+        [.reason: FieldValue(note)]
+    )
+}
+
+extension Findings {
+    /// The records of what no push said.
+    func journalRecords() -> [JournalRecord] {
+        var records = notes.map(noteRecord)
+        for sync in syncs { records += sync.journalRecords() }
+        if let handover { records.append(handover.journalRecord(txid: txid)) }
+        return records
     }
 }
 

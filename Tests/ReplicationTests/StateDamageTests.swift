@@ -152,6 +152,8 @@ struct StateDamageTests {
                 try source.insert(2)
             }
             let replicator = source.replicator()
+            // As an agent begins: what is found then is in the record of its first push.
+            try await replicator.start()
             let push = await replicator.push()
             #expect(push.outcome == .pushed, "\(push.outcome) \(push.notes)")
             if damage.isNoted { #expect(!push.notes.isEmpty) }

@@ -5,7 +5,6 @@ import Glibc
 actor UnitAgent: AgentHandle {
     private let name: String
     private var journal: ChildProcess?
-    private var lastID: pid_t?
     private var wasRunning = false
 
     init(_ name: String) {
@@ -36,7 +35,6 @@ actor UnitAgent: AgentHandle {
             }
         }
         try await systemctl("start", name)
-        lastID = try await processID()
     }
 
     func send(_ signal: Int32) async throws {
@@ -44,13 +42,17 @@ actor UnitAgent: AgentHandle {
     }
 
     /// A real limit, below what any program needs.
+    ///
+    /// Version 1 of the kernel's control groups does not take a limit below what is in use; there
+    /// the process is killed as it would have been.
     func killForMemory() async throws {
+        guard let victim = try await processID() else { return }
         try await systemctl("set-property", "--runtime", name, "MemoryMax=256K")
-        let end = ContinuousClock.now + .seconds(30)
-        let before = lastID
-        while try await processID() == before, ContinuousClock.now < end {
+        let end = ContinuousClock.now + .seconds(2)
+        while try await processID() == victim, ContinuousClock.now < end {
             try await Task.sleep(for: .milliseconds(50))
         }
+        if try await processID() == victim { try await send(SIGKILL) }
         try await systemctl("set-property", "--runtime", name, "MemoryMax=infinity")
     }
 

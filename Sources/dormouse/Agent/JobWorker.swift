@@ -7,6 +7,12 @@ enum Job: Sendable {
     case establish, push, checkpoint, rest
 }
 
+/// What came of a job, and what there is to say of it beside.
+struct JobReport: Sendable {
+    var result: JobResult
+    var findings: Findings
+}
+
 enum JobResult: Sendable {
     case established(Result<Void, any Error>)
     case pushed(PushRecord, start: ContinuousClock.Instant)
@@ -23,7 +29,12 @@ struct JobWorker: Sendable {
     /// At rest no lock may be held.
     let closes: Bool
 
-    func run(_ job: Job) async -> JobResult {
+    func run(_ job: Job) async -> JobReport {
+        let result = await result(of: job)
+        return JobReport(result: result, findings: await replicator.takeFindings())
+    }
+
+    private func result(of job: Job) async -> JobResult {
         switch job {
         case .establish: return .established(await establish())
         case .push:

@@ -76,17 +76,18 @@ extension ReplicationLoop {
             closes: settings.sharedContainer
         )
         let events = events
-        let result = Lock<JobResult?>(nil)
+        let report = Lock<JobReport?>(nil)
         let task = Task(executorPreference: MainThread.shared) {
             let value = await worker.run(job)
-            result.withLock { $0 = value }
+            report.withLock { $0 = value }
             events.interrupt()
         }
-        running = Running(job: job, task: task, result: result)
+        running = Running(job: job, task: task, report: report)
     }
 
-    func ended(_ result: JobResult, of job: Running) async throws {
-        switch result {
+    func ended(_ report: JobReport, of job: Running) async throws {
+        for record in report.findings.journalRecords() { write(record) }
+        switch report.result {
         case .established(.success):
             try await established()
         case .established(.failure(let error)):

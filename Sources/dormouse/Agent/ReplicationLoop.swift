@@ -73,7 +73,7 @@ final class ReplicationLoop {
         var job: Job
         var task: Task<Void, Never>
         /// Set before the loop is interrupted.
-        let result: Lock<JobResult?>
+        let report: Lock<JobReport?>
         var isCut = false
     }
 
@@ -142,10 +142,10 @@ final class ReplicationLoop {
             break
         case .interrupted:
             if let report = reloaded.withLock({ $0.take() }) { await endReload(report) }
-            guard let running, let result = running.result.withLock({ $0.take() }) else { return }
+            guard let running, let report = running.report.withLock({ $0.take() }) else { return }
             self.running = nil
             defer { afterJob?() }
-            try await ended(result, of: running)
+            try await ended(report, of: running)
         case .signal(SIGCONT):
             break
         case .signal(SIGUSR1):

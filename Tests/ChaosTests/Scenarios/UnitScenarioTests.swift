@@ -71,7 +71,7 @@ extension ChaosTests {
               - suspend: 1s
               - foreground: 1s
               - network: off
-                for: 2s
+                for: 4s
               - kill: 1s
               - foreground: 2s
               - memory-kill: 1s
@@ -83,6 +83,9 @@ extension ChaosTests {
             "$dormouse" chaos run /var/lib/device/life.yml --json --unit under-test \\
                 --config /var/lib/device/agent.yml --proxy 9737:9736 \\
                 --mirror /var/lib/sink/health/mirror.sqlite
+            # By the kill and by the kill for memory; the others ended in peace.
+            killed=$(journalctl --unit under-test --output cat | grep --count 'code=killed, status=9')
+            [ "$killed" = 2 ] || { echo "$killed processes were killed" >&2; exit 1; }
             """
     }
 }
