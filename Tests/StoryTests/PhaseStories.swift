@@ -286,8 +286,11 @@ struct PhaseStories {
         }
     }
 
-    @Test("an actor that hangs is named, and moves on when it can")
-    func wedged() async throws {
+    @Test(
+        "an actor that hangs is named, and moves on when it can",
+        arguments: ["replicator", "collector"]
+    )
+    func wedged(actor: String) async throws {
         try await withTemporaryDirectory { directory in
             let agent = try Agent(directory, interval: "1s")
             let wedge = directory.appending(path: "wedge").path
@@ -295,7 +298,7 @@ struct PhaseStories {
             let environment = [
                 "NOTIFY_SOCKET": manager.path,
                 "WATCHDOG_USEC": "1000000",
-                "DORMOUSE_WEDGE": "replicator",
+                "DORMOUSE_WEDGE": actor,
                 "DORMOUSE_WEDGE_FILE": wedge,
             ]
             try await withChild(agent.launched(environment)) { child in
@@ -304,9 +307,9 @@ struct PhaseStories {
                 try Data().write(to: URL(filePath: wedge))
                 try await child.wait { $0.kind == "watchdog" }
                 let record = child.records.first { $0.kind == "watchdog" }
-                #expect(record?["actor"] == "replicator")
+                #expect(record?["actor"] == actor)
                 #expect(record?["operation"] != nil)
-                try manager.wait(for: "STATUS=replicator does not get on")
+                try manager.wait(for: "STATUS=\(actor) does not get on")
                 manager.drain()
                 try FileManager.default.removeItem(atPath: wedge)
                 try manager.wait(for: "WATCHDOG=1")
