@@ -13,10 +13,10 @@ final class Download: ResponseHandler {
 
     let sizeInBytes: Int64
     private let url: String
-    private let spool: SpoolFile
+    private let spool: NamelessFile
     private let state = Monitor(State())
 
-    init(url: String, sizeInBytes: Int64, spool: SpoolFile) {
+    init(url: String, sizeInBytes: Int64, spool: NamelessFile) {
         self.url = url
         self.sizeInBytes = sizeInBytes
         self.spool = spool

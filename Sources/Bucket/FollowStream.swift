@@ -63,9 +63,9 @@ public final class FollowStream {
         sizeInBytes: Int64
     ) async throws(BucketError) -> any RandomReader {
         var memory: [UInt8] = []
-        var spool: SpoolFile?
+        var spool: NamelessFile?
         if sizeInBytes > HTTPBucket.memoryLimit {
-            do throws(FileError) { spool = try SpoolFile(directory: spoolDirectory) } catch {
+            do throws(FileError) { spool = try NamelessFile(directory: spoolDirectory) } catch {
                 throw BucketError(error)
             }
         }

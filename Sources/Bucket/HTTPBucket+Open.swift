@@ -46,8 +46,8 @@ extension HTTPBucket {
     nonisolated(nonsending) private func download(
         _ file: BucketFile
     ) async throws(BucketError) -> any RandomReader {
-        let spool: SpoolFile
-        do throws(FileError) { spool = try SpoolFile(directory: options.spoolDirectory) } catch {
+        let spool: NamelessFile
+        do throws(FileError) { spool = try NamelessFile(directory: options.spoolDirectory) } catch {
             throw BucketError(error)
         }
         let request = request(.get, route(file))

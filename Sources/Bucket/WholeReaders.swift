@@ -18,7 +18,7 @@ struct MemoryReader: RandomReader {
 
 /// A file that is whole in a spool.
 struct SpoolReader: RandomReader {
-    let file: SpoolFile
+    let file: NamelessFile
     let sizeInBytes: Int64
 
     func read(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) throws -> Int {

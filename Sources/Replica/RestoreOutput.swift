@@ -45,14 +45,12 @@ struct RestoreOutput {
 
     /// Fails if the file system has no room for so many bytes.
     func reserve(_ needed: Int64) throws(RestoreError) {
-        var facts = statvfs()
-        let directory = Path.parent(of: path)
-        guard statvfs(directory, &facts) == 0 else {
-            throw .output(FileError(.stat, directory, code: errno))
+        let available: Int64
+        do throws(FileError) {
+            available = try DiskSpace.of(Path.parent(of: path)).available
+        } catch {
+            throw .output(error)
         }
-        let (bytes, overflow) = UInt64(facts.f_bavail)
-            .multipliedReportingOverflow(by: UInt64(facts.f_frsize))
-        let available = overflow ? Int64.max : Int64(clamping: bytes)
         guard needed <= available else {
             throw .noSpace(path: path, needed: needed, available: available)
         }

@@ -83,13 +83,9 @@ extension Session {
     /// - Parameter bytes: What is about to be written, where that is known.
     /// - Throws: `FileError` with `isNoSpace`.
     func requireRoom(for bytes: Int64 = 0) throws(FileError) {
-        var facts = statvfs()
-        guard statvfs(meta.path, &facts) == 0 else {
-            throw FileError(.stat, meta.path, code: errno)
-        }
-        let block = UInt64(facts.f_frsize)
-        let reserve = min(16 << 20, UInt64(facts.f_blocks) * block / 20)
-        guard UInt64(facts.f_bavail) * block > reserve + UInt64(max(0, bytes)) else {
+        let space = try DiskSpace.of(meta.path)
+        let reserve = min(16 << 20, space.total / 20)
+        guard space.available - reserve > max(0, bytes) else {
             throw FileError(.write, meta.path, code: ENOSPC)
         }
     }

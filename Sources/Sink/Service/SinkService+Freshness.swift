@@ -1,4 +1,5 @@
 import Bucket
+import DurableFiles
 import LTXCodec
 import Replica
 import Wire

@@ -7,7 +7,7 @@ import Darwin
 #endif
 
 /// A file without a name, which goes with its owner, also by SIGKILL.
-final class SpoolFile: Sendable {
+final class NamelessFile: Sendable {
     private let file: FileDescriptor
 
     /// - Throws: `FileError`.
