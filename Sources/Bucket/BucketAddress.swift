@@ -41,6 +41,9 @@ public enum BucketAddress: Hashable, Sendable {
         guard !text.utf8.contains(0) else {
             throw .badAddress(text: AddressText.redacted(text), why: "holds a NUL byte")
         }
+        guard !text.contains(where: \.isNewline) else {
+            throw .badAddress(text: AddressText.redacted(text), why: "holds a line break")
+        }
         guard let scheme = AddressText.scheme(of: text) else {
             self = .directory(AddressText.trimmingSlashes(text))
             return

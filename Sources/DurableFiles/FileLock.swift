@@ -41,4 +41,11 @@ public struct FileLock: ~Copyable, Sendable {
         try text.withUTF8 { try file.write(UnsafeRawBufferPointer($0), at: 0) }
         self.file = file
     }
+
+    /// Whether a path still leads to the file that is locked; a file that was removed locks nobody
+    /// out.
+    public func isInPlace(_ path: String) throws(FileError) -> Bool {
+        guard let there = try FileStatus.of(path) else { return false }
+        return try file.status().identity == there.identity
+    }
 }

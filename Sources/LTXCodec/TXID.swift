@@ -16,6 +16,11 @@ public struct TXID: RawRepresentable, Hashable, Comparable, Sendable {
     /// Before the first transaction; no LTX file carries it.
     public static let zero = TXID(0)
 
+    /// The greatest one that a history is continued from.
+    ///
+    /// Nobody counts that far: above it a name is a mistake, and soon there would be none left.
+    public static let limit = TXID(UInt64(Int64.max))
+
     /// The TXID after this one.
     ///
     /// The greatest number is its own successor, so that a TXID read from a file never traps.

@@ -1,6 +1,6 @@
 import Bucket
 public import DurableFiles
-import LTXCodec
+public import LTXCodec
 import SQLiteBridge
 import SQLiteWAL
 import Transfer
@@ -13,6 +13,8 @@ public enum ReplicationError: Error, Equatable, Sendable, CustomStringConvertibl
     case bucketKeepsChanging
     /// The bucket's history is not ours and the configuration says to stop then.
     case conflict(LineageFinding, bucket: String)
+    /// The bucket holds a name above which there is nothing left to count.
+    case headTooHigh(TXID, bucket: String)
     /// The transfer service is at work, and what is new can neither be handed over nor sent.
     case spool(FileError)
     /// The same, and the place is lost: it must be found again by the bucket, but not now.
@@ -30,6 +32,9 @@ public enum ReplicationError: Error, Equatable, Sendable, CustomStringConvertibl
             "\(bucket): the bucket is not as it was left (\(finding.rawValue)) and on-conflict is "
                 + "stop; nothing was changed. Look with `dormouse status`, then set on-conflict: "
                 + "rebase to go on from what it holds, or name an empty bucket"
+        case .headTooHigh(let head, let bucket):
+            "\(bucket): a file is named as if the history went up to \(head), above which no file "
+                + "can be numbered; remove it if it is a mistake, or name another bucket"
         case .spool(let error):
             "nothing can be handed over to the transfer service: \(error)"
         case .spoolInUse:
@@ -62,7 +67,8 @@ extension Replicator {
         case ReplicationError.conflict: return .unavailable(.lineageConflict, detail: detail)
         case ReplicationError.bucketKeepsChanging:
             return .retryable(.lineageConflict, detail: detail)
-        case is LTXError: return .unavailable(.bucketUnusable, detail: detail)
+        case ReplicationError.headTooHigh, is LTXError:
+            return .unavailable(.bucketUnusable, detail: detail)
         default: return .retryable(.ioError, detail: detail)
         }
     }

@@ -15,13 +15,16 @@ extension Replicator {
     ) async throws -> LineageFinding {
         let condition = try await condition()
         let head = condition.head
+        guard head <= .limit else {
+            throw ReplicationError.headTooHigh(head, bucket: bucket.address.description)
+        }
         let acknowledged = session.acknowledged(by: bucket)
         session.state.highest = max(session.state.highest, head)
         let lineageIsOurs = condition.isHeldAs(acknowledged?.lineage)
         let finding = LineageFinding(
             acknowledged: acknowledged?.txid,
             head: head,
-            headIsAcknowledged: try await isHead(condition, acknowledged),
+            headIsAcknowledged: try await isHead(condition, acknowledged, session),
             newerAreOurs: try await isOurs(
                 session,
                 from: acknowledged?.txid ?? .zero,
@@ -212,19 +215,46 @@ extension Replicator {
     /// Whether the head is the file that was acknowledged; one that was compacted counts as it.
     private func isHead(
         _ condition: LiveCondition,
-        _ acknowledged: ReplicatorState.Acknowledged?
+        _ acknowledged: ReplicatorState.Acknowledged?,
+        _ session: Session
     ) async throws -> Bool {
         guard let acknowledged, acknowledged.txid == condition.head else { return false }
-        guard let checksum = try await headChecksum(condition) else { return true }
-        return acknowledged.fileChecksum == .none || checksum == acknowledged.fileChecksum
+        // A new base does not build on what is there.
+        if try session.backlog(for: bucket).first?.name.isSnapshot == true { return true }
+        return switch try await headFile(condition) {
+        case .compacted: true
+        case .unusable: false
+        case .file(let checksum):
+            acknowledged.fileChecksum == .none || checksum == acknowledged.fileChecksum
+        }
     }
 
-    /// The file checksum of the newest level-0 file; `nil` if the head is on a higher level only.
+    /// What the file at a bucket's head shows of itself.
+    private enum HeadFile {
+        /// It is on a higher level only, where it is not the one that was put there.
+        case compacted
+        /// It is no LTX file, or not the one of its name.
+        case unusable
+        case file(Checksum)
+    }
+
+    private func headFile(_ condition: LiveCondition) async throws -> HeadFile {
+        if let checksum = condition.headChecksum { return .file(checksum) }
+        for level in MetaDirectory.levels {
+            let files = try await bucket.list(level: level)
+            guard let file = files.last(where: { $0.maxTXID == condition.head }) else { continue }
+            guard let facts = try await inspect(file), facts.header.fileName == file.name,
+                facts.fileChecksum.isPresent
+            else { return .unusable }
+            return level == 0 ? .file(facts.fileChecksum) : .compacted
+        }
+        return .compacted
+    }
+
+    /// The file checksum of the newest level-0 file; `nil` if the head is on a higher level only,
+    /// or cannot be used.
     func headChecksum(_ condition: LiveCondition) async throws -> Checksum? {
-        if let checksum = condition.headChecksum { return checksum }
-        let level = try await bucket.list(level: 0)
-        guard let file = level.last(where: { $0.maxTXID == condition.head }) else { return nil }
-        return try await inspect(file)?.fileChecksum
+        if case .file(let checksum) = try await headFile(condition) { checksum } else { nil }
     }
 
     /// `nil` for a file that is no LTX file.
@@ -291,11 +321,12 @@ extension Replicator {
             return checksum == nil || acknowledged.fileChecksum == .none
                 || checksum == acknowledged.fileChecksum
         }
-        // The same TXID can be another file. Once it was compacted there is none to compare.
+        // The same TXID can be another file. Which one it was, the newest local one shows without
+        // a listing.
         guard acknowledged.fileChecksum != .none,
             let newest = try session.meta.files().last(where: { $0.maxTXID == head }),
             let theirs = try await bucket.stat(level: newest.level, name: newest.name)
-        else { return true }
+        else { return try await isHead(condition, acknowledged, session) }
         return try await inspect(theirs)?.fileChecksum == acknowledged.fileChecksum
     }
 
@@ -354,7 +385,7 @@ extension Replicator {
             try session.saveState()
             record.files += 1
             record.bytes += file.sizeInBytes
-            record.pages += session.pagesOfFiles[file.maxTXID] ?? 0
+            record.pages += try session.pages(in: file)
         }
         // A server has compared each of them with what it holds.
         if live == nil, needed.count > 1 || base == .zero {

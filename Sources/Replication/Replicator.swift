@@ -196,6 +196,7 @@ public actor Replicator {
         let start = clock.now
         // Held to the end: nobody else uploads to this bucket meanwhile.
         let claim = claimDestination(&record, handOver: handOver)
+        var isWALLost = false
         do {
             try await run(&record, claim)
             if record.files > 0 {
@@ -215,9 +216,12 @@ public actor Replicator {
             session?.isLineageChecked = false
             checkpointDespite(&record)
             tend(&record, claim)
+            // Our own connection keeps the index of a WAL that is gone, and everybody out with it.
+            isWALLost = (try? session?.custody.isCut()) ?? false
         }
         finish(&record)
         if claim.maySend { await ingestIfDue(&record) }
+        if isWALLost { letGo() }
         claim.release()
         record.duration = clock.now - start
         return record
@@ -349,6 +353,7 @@ public actor Replicator {
         let meta = MetaDirectory(database: database)
         let file = StateFile(path: meta.statePath)
         do {
+            guard try FileStatus.of(file.path) != nil else { return }
             // Held to the end: nobody else writes the state meanwhile.
             let claim = try FileLock(meta.lockPath)
             if var state = try file.load() {
@@ -397,10 +402,27 @@ public actor Replicator {
 
     /// The open session, or a new one.
     private func open(_ notes: inout [String]) throws -> Session {
-        if let session { return session }
+        if let session {
+            if try session.holdsItsDirectory() { return session }
+            notes.append("\(session.meta.path) was taken away; it is made and claimed again")
+            letGo()
+        }
+        try refuseOwnDirectory()
         let opened = try Session(database: database, options: options, notes: &notes)
         session = opened
         return opened
+    }
+
+    /// The directory of what is on its way cannot be the bucket: what arrives leaves it.
+    private func refuseOwnDirectory() throws {
+        guard case .directory(let named) = bucketAddress else { return }
+        let own = MetaDirectory(database: database).path
+        let path = Path.canonical(named)
+        guard path == own || path.hasPrefix(own + "/") else { return }
+        throw BucketError.notABucket(
+            path: path,
+            why: "a replicator of \(database) keeps its own files there: give another directory"
+        )
     }
 
     /// Keeps what waits within its bounds, in the spool too.

@@ -83,6 +83,13 @@ final class Session {
         }
     }
 
+    /// Whether the directory beside the database is still the one that was claimed.
+    ///
+    /// Another replicator may have made it again, and a lock in it.
+    func holdsItsDirectory() throws(FileError) -> Bool {
+        try claim?.isInPlace(meta.lockPath) ?? false
+    }
+
     /// Lets everything go, whoever still has a reference.
     func close() {
         custody.close()
@@ -113,8 +120,9 @@ final class Session {
         var newest = TXID.zero
         for file in try meta.files() {
             let path = meta.path(level: file.level, name: file.name)
-            state.highest = max(state.highest, file.maxTXID)
             do {
+                // The bytes may be garbage, but the name was used.
+                if file.maxTXID <= .limit { state.highest = max(state.highest, file.maxTXID) }
                 try verify(file)
                 newest = max(newest, file.maxTXID)
             } catch let error as FileError {
@@ -152,12 +160,22 @@ final class Session {
     /// Reads a file that an earlier process left: all of it if no bucket has it yet.
     private func verify(_ file: BucketFile) throws {
         let facts = try meta.inspect(file)
-        guard facts.header.fileName == file.name else {
+        guard facts.header.fileName == file.name, file.maxTXID <= .limit else {
             throw LTXError.txidRange(min: facts.header.minTXID, max: facts.header.maxTXID)
         }
         let isAccepted = state.acknowledged.values.contains { $0.txid >= file.maxTXID }
         guard !isAccepted else { return }
         pagesOfFiles[file.maxTXID] = try pages(of: file).pages.count
+    }
+
+    /// How many pages a local file holds.
+    func pages(in file: BucketFile) throws -> Int {
+        if let known = pagesOfFiles[file.maxTXID] { return known }
+        let descriptor = try FileDescriptor(reading: meta.path(level: file.level, name: file.name))
+        let reader = try LTXPageReader(size: file.sizeInBytes) { offset, buffer in
+            try descriptor.read(at: offset, into: buffer)
+        }
+        return reader.index.count
     }
 
     func saveState() throws(FileError) {

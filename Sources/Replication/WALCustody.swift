@@ -127,6 +127,21 @@ final class WALCustody {
         return try FileStatus.of(files.walPath)?.identity == walIdentity
     }
 
+    /// Whether the file ends before the frames that its index counts: somebody has cut it.
+    ///
+    /// Until the last connection lets go of that index nobody can read the database.
+    func isCut() throws -> Bool {
+        // What a checkpoint empties has two sizes for a moment.
+        for _ in 0..<3 {
+            guard let index = try readIndex(), index.maxFrame > 0 else { return false }
+            let frame = Int64(WALFrameHeader.size) + Int64(pageSize)
+            let needed = Int64(WALHeader.size) + Int64(index.maxFrame) * frame
+            if try files.refreshWAL() ?? 0 >= needed { return false }
+            Duration.milliseconds(1).pauseThread()
+        }
+        return true
+    }
+
     /// Whether the file still begins with the header of a view: no frame was overwritten since.
     ///
     /// A restart writes the header before any frame.

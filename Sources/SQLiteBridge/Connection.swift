@@ -49,7 +49,8 @@ public final class Connection {
         defer { if failed { DatabaseFiles.leave(files) } }
 
         var flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
-        var name = path
+        // What begins with "file:" would be taken for a URI.
+        var name = path.hasPrefix("/") ? path : "./" + path
         switch mode {
         case .readOnly: flags |= SQLITE_OPEN_READONLY
         case .readWrite: flags |= SQLITE_OPEN_READWRITE

@@ -2,7 +2,6 @@ import Collector
 import Dispatch
 import Foundation
 import SQLiteBridge
-import Synchronization
 import TestSupport
 import Testing
 
@@ -53,8 +52,8 @@ struct MigrationsTests {
     func race(round: Int) throws {
         try withTemporaryDirectory { directory throws in
             let path = directory.appending(path: "a.db").path
-            let failures = Mutex<[String]>([])
-            let results = Mutex<[[Int64]]>([])
+            let failures = Locked<[String]>([])
+            let results = Locked<[[Int64]]>([])
             DispatchQueue.concurrentPerform(iterations: 6) { _ in
                 do {
                     let connection = try Connection(path: path, mode: .create)

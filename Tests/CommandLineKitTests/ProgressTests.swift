@@ -1,5 +1,5 @@
 import CommandLineKit
-import Synchronization
+import TestSupport
 import Testing
 
 @Suite("progress")
@@ -140,7 +140,7 @@ private final class HandClock: Clock {
         static func < (left: Instant, right: Instant) -> Bool { left.offset < right.offset }
     }
 
-    private let offset = Mutex(Duration.zero)
+    private let offset = Locked(Duration.zero)
 
     var now: Instant { Instant(offset: offset.withLock { $0 }) }
     var minimumResolution: Duration { .nanoseconds(1) }

@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 import TestSupport
 import Testing
 
@@ -20,7 +19,7 @@ final class Running: @unchecked Sendable {
 
     private let process = Process()
     private let lines: AsyncStream<String>
-    private let seen = Mutex<[String]>([])
+    private let seen = Locked<[String]>([])
     private let exits: AsyncStream<Int32>
 
     var processID: Int32 { process.processIdentifier }
@@ -35,7 +34,7 @@ final class Running: @unchecked Sendable {
         process.standardError = pipe
 
         let (lines, line) = AsyncStream.makeStream(of: String.self)
-        let pending = Mutex(Data())
+        let pending = Locked(Data())
         pipe.fileHandleForReading.readabilityHandler = { handle in
             let data = handle.availableData
             let complete = pending.withLock { pending -> [String] in

@@ -4,7 +4,6 @@ import Foundation
 import LTXCodec
 import Replica
 import SQLiteBridge
-import Synchronization
 import TestSupport
 import Testing
 
@@ -261,7 +260,7 @@ struct MirrorCrashTests {
 private final class Gravedigger: FaultObserver {
     private let directory: URL
     private let graves: URL
-    private let dug = Mutex<[(step: String, grave: URL)]>([])
+    private let dug = Locked<[(step: String, grave: URL)]>([])
 
     var steps: [(step: String, grave: URL)] { dug.withLock { $0 } }
 
@@ -284,7 +283,7 @@ private final class Gravedigger: FaultObserver {
 private final class Saboteur: FaultObserver {
     private let step: Int
     private let code: Int32
-    private let passed = Mutex(0)
+    private let passed = Locked(0)
 
     /// Whether the step came.
     var isDone: Bool { passed.withLock { $0 } >= step }

@@ -1,13 +1,13 @@
 import Bucket
 import LTXCodec
-import Synchronization
+import TestSupport
 
 /// A bucket in which something happens just before a file is opened.
 final class ScriptedBucket: BucketClient {
     typealias Step = @Sendable (_ number: Int, _ file: BucketFile) async throws -> Void
 
     private let client: any BucketClient
-    private let state = Mutex<(opened: [BucketFile], step: Step?)>(([], nil))
+    private let state = Locked<(opened: [BucketFile], step: Step?)>(([], nil))
 
     init(_ client: any BucketClient) {
         self.client = client

@@ -1,7 +1,7 @@
 import Bucket
 import LTXCodec
 import Sink
-import Synchronization
+import TestSupport
 import Testing
 import Wire
 
@@ -148,7 +148,7 @@ struct FollowTests {
     @Test("an empty queue sleeps, is woken once, and asks for more only when all is sent")
     func backPressure() {
         let queue = FrameQueue()
-        let calls = Mutex((hungry: 0, woken: 0, closed: 0))
+        let calls = Locked((hungry: 0, woken: 0, closed: 0))
         queue.whenHungry {
             calls.withLock { $0.hungry += 1 }
         } closed: {

@@ -1,8 +1,8 @@
-import Synchronization
+import TestSupport
 
 /// A wall clock that a test moves.
 final class HandClock: Sendable {
-    private let milliseconds = Mutex<Int64>(1_000_000)
+    private let milliseconds = Locked<Int64>(1_000_000)
 
     var now: Int64 { milliseconds.withLock { $0 } }
 

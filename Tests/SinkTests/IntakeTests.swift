@@ -2,7 +2,6 @@ import DurableFiles
 import Foundation
 import LTXCodec
 import Sink
-import Synchronization
 import TestSupport
 import Testing
 import Wire
@@ -19,7 +18,7 @@ struct IntakeTests {
         let database = (0..<pages * size / 8).flatMap { _ in
             withUnsafeBytes(of: UInt64.random(in: .min ... .max, using: &generator)) { Array($0) }
         }
-        let output = Mutex<[UInt8]>([])
+        let output = Locked<[UInt8]>([])
         var encoder = try LTXEncoder(
             header: LTXHeader(
                 pageSize: UInt32(size),
@@ -174,7 +173,7 @@ struct IntakeTests {
 @Suite("Who reads an upload while it arrives")
 struct UploadFollowerTests {
     private final class Listener: UploadFollower {
-        let heard = Mutex<[String]>([])
+        let heard = Locked<[String]>([])
         func advance(to offset: Int64) { heard.withLock { $0.append("\(offset)") } }
         func complete() { heard.withLock { $0.append("complete") } }
         func cancel() { heard.withLock { $0.append("cancel") } }

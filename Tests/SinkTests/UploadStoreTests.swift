@@ -1,7 +1,6 @@
 import DurableFiles
 import Foundation
 import Sink
-import Synchronization
 import TestSupport
 import Testing
 import Wire
@@ -9,7 +8,7 @@ import Wire
 /// A store in a directory of its own, and a clock that is moved by hand.
 private final class Bench: Sendable {
     let directory: String
-    let now = Mutex<Int64>(1_000_000)
+    let now = Locked<Int64>(1_000_000)
 
     init(_ directory: URL) {
         self.directory = directory.appending(path: "uploads").path

@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 import Telemetry
 import TestSupport
 import Testing
@@ -89,7 +88,7 @@ struct JournalTests {
 struct OutletTests {
     /// A log whose first record stays in the writer until the gate is opened.
     private final class StuckLog: Sendable {
-        let written = Mutex<[JournalRecord]>([])
+        let written = Locked<[JournalRecord]>([])
         let gate = DispatchSemaphore(value: 0)
         let entered = DispatchSemaphore(value: 0)
         let progress: AsyncStream<JournalRecord>
@@ -109,7 +108,7 @@ struct OutletTests {
 
     @Test("records come out in order, each before its caller goes on")
     func inOrder() {
-        let written = Mutex<[String]>([])
+        let written = Locked<[String]>([])
         let outlet = Outlet { record in
             written.withLock { $0.append(record[.txid]?.description ?? "") }
         }
@@ -122,7 +121,7 @@ struct OutletTests {
 
     @Test("writers from many threads lose nothing")
     func manyThreads() async {
-        let count = Mutex(0)
+        let count = Locked(0)
         let outlet = Outlet { _ in count.withLock { $0 += 1 } }
         await withTaskGroup { group in
             for _ in 0..<8 {

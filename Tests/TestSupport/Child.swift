@@ -1,5 +1,4 @@
 public import Foundation
-import Synchronization
 
 #if canImport(Glibc)
 import Glibc
@@ -36,7 +35,7 @@ public final class Child: Sendable {
 
     public let id: pid_t
     private let command: String
-    private let state = Mutex(State())
+    private let state = Locked(State())
 
     /// Starts a program with no signal blocked, its input empty.
     public init(

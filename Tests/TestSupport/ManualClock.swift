@@ -1,5 +1,3 @@
-import Synchronization
-
 /// A clock that stands still until a test moves it.
 ///
 /// `nextDeadline` waits for somebody to sleep, so a test follows a loop from one wait to the next
@@ -41,7 +39,7 @@ public final class ManualClock: Clock, Sendable {
         var earliest: Instant? { sleepers.values.map(\.deadline).min() }
     }
 
-    private let state = Mutex(State())
+    private let state = Locked(State())
 
     public init() {}
 

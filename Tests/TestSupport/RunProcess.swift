@@ -1,5 +1,4 @@
 public import Foundation
-import Synchronization
 
 /// What a process left behind.
 public struct ProcessOutcome: Sendable {
@@ -120,7 +119,7 @@ extension Process {
         try Self.oneAtATime.withLock { _ in try run() }
     }
 
-    private static let oneAtATime = Mutex(())
+    private static let oneAtATime = Locked(())
 }
 
 /// The process we started, and the right to kill it, from any thread.
@@ -138,7 +137,7 @@ private final class StartedProcess: @unchecked Sendable {
 }
 
 private final class Flag: Sendable {
-    private let state = Mutex(false)
+    private let state = Locked(false)
     func raise() { state.withLock { $0 = true } }
     var isRaised: Bool { state.withLock { $0 } }
 }

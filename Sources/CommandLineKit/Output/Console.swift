@@ -12,13 +12,25 @@ public struct Console: Sendable {
         self.err = err
     }
 
-    /// Standard output and standard error, with SIGPIPE ignored, so that writing fails instead.
+    /// Standard output and standard error, with SIGPIPE and SIGXFSZ ignored, so that writing fails
+    /// instead.
     public static func standard() -> Console {
         signal(SIGPIPE, SIG_IGN)
+        signal(SIGXFSZ, SIG_IGN)
         return Console(
             out: Output(descriptor: STDOUT_FILENO),
             err: Output(descriptor: STDERR_FILENO)
         )
+    }
+
+    /// Fills the places of standard input, output and error where the process was started without.
+    ///
+    /// Else a file that is opened next gets such a number, and what is printed goes into it.
+    public static func fillStandardDescriptors() {
+        for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) == -1 {
+            // The lowest number that is free is this one.
+            _ = open("/dev/null", O_RDWR)
+        }
     }
 
     /// One line on standard error; control characters in it are shown, not obeyed.

@@ -14,7 +14,7 @@ extension Command {
             database under a read transaction. It may run beside an agent: what the agent has not
             yet pushed is left out where the published state can still be seen, and counted.
             --fast reads each page of the database once and compares it with its checksum at the
-            last push, and only the bucket's newest file; the rest of the bucket is not read.
+            last push; of the bucket it reads header and checksum of the newest file, nothing else.
             Exits 1 when pages differ.
             """,
         positionals: [
