@@ -52,6 +52,7 @@ struct BucketAddressTests {
             ("ftp://host/x", "unknown scheme ftp"),
             ("http:host", "must be followed by //"),
             ("http://", "/db/NAME"),
+            ("/srv/bucket\nx", "line break"),
             ("http:///db/x", "no host"),
             ("http://host", "/db/NAME"),
             ("http://host/db/", "/db/NAME"),

@@ -1,4 +1,5 @@
 import Foundation
+import SQLiteBridge
 import TestSupport
 import Testing
 
@@ -37,6 +38,81 @@ struct ProgramTests {
         let report =
             try JSONSerialization.jsonObject(with: result.stdoutBytes) as? [String: Any]
         #expect(report?["ok"] as? Bool == true)
+    }
+
+    @Test("started without standard streams, what it opens does not get their numbers")
+    func closedStreams() async throws {
+        try await withScratch { scratch in
+            let app = try scratch.makeDatabase()
+            let script = #"exec "$0" replicate "$1" --to "$2" <&- >&- 2>&-"#
+            let child = try Child(
+                URL(filePath: "/bin/sh"),
+                ["-c", script, Dormouse.binary.path, scratch.database, scratch.bucket]
+            )
+            let first = scratch.bucket + "/ltx/0/0000000000000001-0000000000000001.ltx"
+            while !FileManager.default.fileExists(atPath: first) {
+                try await Task.sleep(for: .milliseconds(20))
+            }
+            for number in 0...2 {
+                let target = try FileManager.default.destinationOfSymbolicLink(
+                    atPath: "/proc/\(child.id)/fd/\(number)"
+                )
+                #expect(target == "/dev/null", "\(number)")
+            }
+            child.send(SIGTERM)
+            #expect(try await child.end() == 0)
+            try app.close()
+        }
+    }
+
+    @Test("a limit on the size of files is an error with words, and leaves nothing behind")
+    func fileSizeLimit() async throws {
+        try await withScratch { scratch in
+            let app = try scratch.makeDatabase(rows: 1_000)
+            let limited = #"ulimit -f 64; exec "$0" "$@""#
+            func run(_ words: String...) async throws -> ProcessOutcome {
+                try await runProcess(
+                    URL(filePath: "/bin/sh"),
+                    ["-c", limited, Dormouse.binary.path] + words
+                )
+            }
+            let push = try await run("push", scratch.database, "--to", scratch.bucket)
+            #expect(push.status == 75, "\(push)")
+            #expect(push.stderr.contains("File too large"), "\(push.stderr)")
+            try await succeed("push", scratch.database, "--to", scratch.bucket)
+            let restore = try await run("restore", scratch.bucket, "-o", scratch.path("out.db"))
+            #expect(restore.status == 1, "\(restore)")
+            #expect(restore.stderr.contains("File too large"), "\(restore.stderr)")
+            #expect(try scratch.names().filter { $0.hasPrefix("out.db") }.isEmpty)
+            try app.close()
+        }
+    }
+
+    @Test("a database whose name looks like a URI is a file")
+    func nameLikeURI() async throws {
+        try await withScratch { scratch in
+            let app = try scratch.makeDatabase()
+            try app.close()
+            try FileManager.default.moveItem(
+                atPath: scratch.database,
+                toPath: scratch.path("file:x.db")
+            )
+            for suffix in ["-wal", "-shm"] {
+                try? FileManager.default.moveItem(
+                    atPath: scratch.database + suffix,
+                    toPath: scratch.path("file:x.db" + suffix)
+                )
+            }
+            let outcome = try await runProcess(
+                URL(filePath: "/bin/sh"),
+                [
+                    "-c", #"cd "$1"; exec "$0" push file:x.db --to bucket"#,
+                    Dormouse.binary.path, scratch.directory.path,
+                ]
+            )
+            #expect(outcome.status == 0, "\(outcome.stderr)")
+            #expect(!(try scratch.names().contains("x.db")))
+        }
     }
 
     @Test("config check tells every problem as file:line, in text and in JSON")
