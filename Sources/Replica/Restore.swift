@@ -1,4 +1,5 @@
 public import Bucket
+import DurableFiles
 public import LTXCodec
 
 /// Materialises a state of a database from a bucket as a file.
@@ -50,6 +51,13 @@ public struct Restore: Sendable {
         self.output = output
         self.options = options
         walk = StateWalk(bucket: bucket, target: target)
+    }
+
+    /// Where the database grows before it is whole.
+    ///
+    /// A process that is killed leaves it there, and the next restore to the same output uses it up.
+    public var temporaryPath: String {
+        Path.canonical(output) + RestoreOutput.temporarySuffix
     }
 
     /// The files that a restore would read now.

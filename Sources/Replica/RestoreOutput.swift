@@ -16,7 +16,7 @@ struct RestoreOutput {
     private static let sidecars = ["-wal", "-shm", "-journal"]
     /// What a sidecar adds to its name while its database is being replaced.
     private static let asideSuffix = ".replaced" + DurableFile.temporarySuffix
-    private static let temporarySuffix = ".restore" + DurableFile.temporarySuffix
+    static let temporarySuffix = ".restore" + DurableFile.temporarySuffix
 
     /// Looks at the place.
     ///

@@ -45,6 +45,25 @@ struct RestoreTests {
         }
     }
 
+    @Test("ended by a signal it leaves nothing behind", arguments: [SIGINT, SIGTERM, SIGHUP])
+    func signalled(number: Int32) async throws {
+        try await withScratch { scratch in
+            let app = try scratch.makeDatabase(rows: 200_000)
+            try await succeed("push", scratch.database, "--to", scratch.bucket)
+            try app.close()
+            let child = try Child(
+                Dormouse.binary,
+                ["restore", scratch.bucket, "-o", scratch.path("out.db")]
+            )
+            while !(try scratch.names().contains { $0.hasPrefix("out.db") }) {
+                try await Task.sleep(for: .milliseconds(1))
+            }
+            child.send(number)
+            #expect(try await child.end() == 128 + number)
+            #expect(try scratch.names().filter { $0.hasPrefix("out.db") }.isEmpty)
+        }
+    }
+
     @Test(
         "gives the state of a TXID or from before a time",
         arguments: [

@@ -99,6 +99,7 @@ extension Command {
                 integrityCheck: arguments[checkOption] ?? .quick
             )
         )
+        Leftover.removedOnSignal(restore.temporaryPath)
         let progress = BucketProgress("restoring", console)
         let summary: RestoreSummary
         do {
