@@ -68,6 +68,29 @@ struct SinkCommandTests {
         }
     }
 
+    @Test("a sink whose lock was deleted takes it again, or ends where another sink has it")
+    func lockDeleted() async throws {
+        try await withScratch { scratch in
+            let data = scratch.path("sink")
+            let often = ["WATCHDOG_USEC": "300000"]
+            try await withSink(["--data", data], environment: often) { running, _ in
+                let lock = data + "/.lock"
+                try FileManager.default.removeItem(atPath: lock)
+                while !FileManager.default.fileExists(atPath: lock) {
+                    try await Task.sleep(for: .milliseconds(10))
+                }
+                // Before the first looks again, somebody is quick.
+                running.signal(SIGSTOP)
+                try FileManager.default.removeItem(atPath: lock)
+                try await withSink(["--data", data]) { _, _ in
+                    running.signal(SIGCONT)
+                    try await running.line(with: "belongs to another sink")
+                    #expect(await running.status() == 1)
+                }
+            }
+        }
+    }
+
     @Test(
         "tells the service manager when it listens, when it stops, and when it reads tokens again"
     )

@@ -27,7 +27,7 @@ struct SinkRun {
         try SQLiteImages.requireOne()
         let events = try EventSource(database: nil, signals: [SIGTERM, SIGINT, SIGHUP])
         let tokens = try tokens()
-        let claim = try claimed(config.data)
+        var claim = try claimed(config.data)
         let server = try await SinkServer.start(
             try config.options(tokens, report: { [journal] in journal.write($0.journalRecord) })
         )
@@ -43,7 +43,7 @@ struct SinkRun {
             ]
         )
         Notify.ready(status(of: server))
-        try await serve(server, tokens, events)
+        try await serve(server, tokens, events, &claim)
         Notify.stopping("letting requests end")
         try await drain(server, events)
         journal.write(.sinkStop, .notice, "stopped")
@@ -55,16 +55,19 @@ struct SinkRun {
     private func claimed(_ data: String) throws -> FileLock {
         try DurableFiles.makeDirectories(data)
         do {
-            return try FileLock(Path.join(data, ".lock"))
+            return try FileLock(lockPath)
         } catch let held as FileLock.Held {
             throw CommandFailure("\(data) belongs to another sink: \(held)")
         }
     }
 
+    private var lockPath: String { Path.join(config.data, ".lock") }
+
     private func serve(
         _ server: SinkServer,
         _ tokens: Sink.Tokens,
-        _ events: EventSource
+        _ events: EventSource,
+        _ claim: inout FileLock
     ) async throws {
         let clock = ContinuousClock()
         // A round that ends is the progress that the service manager is told of.
@@ -78,6 +81,8 @@ struct SinkRun {
             case .signal(SIGHUP): await reload(tokens, server)
             case .signal: return
             case .deadline:
+                // Somebody may have tidied the lock away, and somebody else come in.
+                if try !claim.isInPlace(lockPath) { claim = try claimed(config.data) }
                 await server.housekeep()
                 Notify.watchdog()
                 Notify.status(status(of: server))
