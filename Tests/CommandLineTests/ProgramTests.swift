@@ -88,6 +88,18 @@ struct ProgramTests {
         }
     }
 
+    @Test("a report that cannot be written is refused before the run, not after it")
+    func unwritableReport() async throws {
+        try await withTemporaryDirectory { directory in
+            let scenario = directory.appending(path: "long.yml")
+            try Data("about: An hour.\nsteps: [ foreground: 1h ]\n".utf8).write(to: scenario)
+            let page = directory.appending(path: "missing/report.html").path
+            let outcome = try await Dormouse.run("chaos", "run", scenario.path, "--html", page)
+            #expect(outcome.status == 1)
+            #expect(outcome.stderr.contains("missing/report.html"), "\(outcome.stderr)")
+        }
+    }
+
     @Test("a database whose name looks like a URI is a file")
     func nameLikeURI() async throws {
         try await withScratch { scratch in

@@ -127,6 +127,8 @@ extension Command {
             let lines = console.err
             options.progress = { line in try? lines.print(line) }
         }
+        // A place that cannot be written is not found out after an hour.
+        if let html = arguments[htmlOption] { _ = try DurableFile(html) }
         let directory: String
         if let given = arguments[directoryOption] {
             guard try FileStatus.of(given) == nil else {
