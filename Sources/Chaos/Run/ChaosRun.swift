@@ -101,7 +101,11 @@ public actor ChaosRun {
             return ChaosReport(
                 story: story,
                 closing: closing,
-                verdict: Verdict(story, closing, expectations: scenario.expectations)
+                verdict: Verdict(
+                    story,
+                    closing,
+                    expectations: scenario.expectations(isFull: options.isFull)
+                )
             )
         } catch {
             try? await agent.send(SIGCONT)

@@ -19,6 +19,15 @@ public struct Scenario: Hashable, Sendable {
     public var isContainerShared = false
     public var steps: [Step]
     public var expectations: [Allowance] = []
+    /// What a full run expects instead: more rounds make more of what is counted.
+    public var fullExpectations: [Allowance] = []
+
+    /// What a run is judged by.
+    public func expectations(isFull: Bool) -> [Allowance] {
+        guard isFull else { return expectations }
+        let replaced = Set(fullExpectations.map(\.metric))
+        return expectations.filter { !replaced.contains($0.metric) } + fullExpectations
+    }
 
     /// Time and sizes of a scenario against the real ones.
     public struct Pace: Hashable, Sendable {

@@ -52,6 +52,9 @@ struct ScenarioReader {
         if var section = top.section("full") {
             scenario.fullPace = self.pace(in: &section, from: pace)
             scenario.fullRepeat = section.integer("repeat", in: 1...100_000)
+            if let node = section.node("expect") {
+                scenario.fullExpectations = expectations(node, "full.expect")
+            }
             finish(section)
         }
         if let node = top.node("agent"),
@@ -60,7 +63,7 @@ struct ScenarioReader {
             scenario.agent = agent
         }
         if let node = top.required("steps") { scenario.steps = steps(node, "steps") }
-        if let node = top.node("expect") { scenario.expectations = expectations(node) }
+        if let node = top.node("expect") { scenario.expectations = expectations(node, "expect") }
         finish(top)
         let count = longest(scenario.steps, rounds: scenario.fullRepeat)
         if count > Plan.limit {
@@ -109,9 +112,8 @@ struct ScenarioReader {
 
     // MARK: Expectations
 
-    private mutating func expectations(_ node: YAMLNode) -> [Allowance] {
-        guard
-            var section = Section(node, path: "expect", schema: .scenario, problems: problems)
+    private mutating func expectations(_ node: YAMLNode, _ path: String) -> [Allowance] {
+        guard var section = Section(node, path: path, schema: .scenario, problems: problems)
         else { return [] }
         var expectations: [Allowance] = []
         for metric in Metric.allCases {
@@ -134,8 +136,8 @@ extension Schema {
     private static let scenarioPaths =
         [
             "about", "seed", "speed", "scale", "content", "shared-container",
-            "full", "full.speed", "full.scale", "full.repeat",
+            "full", "full.speed", "full.scale", "full.repeat", "full.expect",
             "agent", "steps", "expect",
         ] + StepReader.verbs.map { "steps.\($0)" } + StepReader.details.map { "steps.\($0)" }
-        + Metric.allCases.map { "expect.\($0.rawValue)" }
+        + Metric.allCases.flatMap { ["expect.\($0.rawValue)", "full.expect.\($0.rawValue)"] }
 }

@@ -112,7 +112,7 @@ struct ScenarioTests {
             about: x
             speed: 60
             scale: 4
-            full: { speed: 6, scale: 1, repeat: 9 }
+            full: { speed: 6, scale: 1, repeat: 9, expect: { rescans: ..30 } }
             shared-container: true
             content: 1MiB
             agent: { push: { interval: 5m }, checkpoint: { pin: yield } }
@@ -153,6 +153,14 @@ struct ScenarioTests {
         #expect(
             Set(scenario.expectations) == [
                 Allowance(.snapshots, 1, 1), Allowance(.rescans, nil, 3),
+                Allowance(.retryable, 2, nil), Allowance(.overhead, nil, 1_500),
+                Allowance(.worstWAL, nil, 1 << 20),
+            ]
+        )
+        #expect(scenario.expectations(isFull: false) == scenario.expectations)
+        #expect(
+            Set(scenario.expectations(isFull: true)) == [
+                Allowance(.snapshots, 1, 1), Allowance(.rescans, nil, 30),
                 Allowance(.retryable, 2, nil), Allowance(.overhead, nil, 1_500),
                 Allowance(.worstWAL, nil, 1 << 20),
             ]
@@ -284,7 +292,7 @@ struct ScenarioTests {
             Self.steps.map { "about: x\nsteps: [{ \($0.text) }]" } + [
                 """
                 about: x
-                full: { repeat: 1 }
+                full: { repeat: 1, expect: { snapshots: 1 } }
                 steps: [{ choose: [{ weight: 1, steps: [{ repeat: 1, steps: [{ wait: 1s }] }] }] }]
                 expect: { snapshots: 1 }
                 """
