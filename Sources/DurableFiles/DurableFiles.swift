@@ -147,10 +147,11 @@ public enum DurableFiles {
         descriptor: Int32,
         _ milliseconds: Int64
     ) throws(FileError) {
-        let seconds = milliseconds >= 0 ? milliseconds / 1000 : (milliseconds - 999) / 1000
+        // Rounded down; any number may stand in a file that somebody offers.
+        let (seconds, rest) = milliseconds.quotientAndRemainder(dividingBy: 1000)
         let time = timespec(
-            tv_sec: Int(seconds),
-            tv_nsec: Int(milliseconds - seconds * 1000) * 1_000_000
+            tv_sec: Int(rest < 0 ? seconds - 1 : seconds),
+            tv_nsec: Int(rest < 0 ? rest + 1000 : rest) * 1_000_000
         )
         let times = [time, time]
         guard futimens(descriptor, times) == 0 else {

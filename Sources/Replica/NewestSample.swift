@@ -12,6 +12,9 @@ package struct NewestSample: Sendable, Equatable {
     /// Why it cannot be had.
     package let note: String?
 
+    /// What a query may take: others wait for the answer, and the database is somebody else's.
+    private static let timeAllowed = Duration.seconds(1)
+
     /// Asks a database, reading only and without waiting for a lock.
     init(of path: String, _ query: String) {
         do {
@@ -22,6 +25,7 @@ package struct NewestSample: Sendable, Equatable {
                 checkpointing: .automatic
             )
             defer { try? connection.close() }
+            try connection.interrupt(after: Self.timeAllowed)
             switch try connection.value(query) {
             case .integer(let value):
                 (time, note) = (.milliseconds(value), nil)

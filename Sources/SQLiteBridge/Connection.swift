@@ -27,6 +27,8 @@ public final class Connection {
     public let files: DatabaseFiles
     private var handle: OpaquePointer?
     private let busyTimeout: Duration
+    /// What a limit of the time needs for as long as the connection lives.
+    var timeLimit: TimeLimit?
 
     /// Opens a database.
     ///

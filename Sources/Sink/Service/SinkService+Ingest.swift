@@ -14,12 +14,13 @@ extension SinkService {
         let source = try OfferedSource(body).onDisk(spool)
         let scratch = try spool.create()
         let database = catalog.open(name)
+        let room = try room()
         do {
             // What it unpacks to must not fill the disk before anybody knows how much that is.
             let image = try await imageChecker.check(
                 source.path,
                 scratch: scratch.path,
-                limit: min(options.maxUpload, try room())
+                limit: min(options.maxUpload, room)
             )
             var upload: UploadID?
             if case .kept(let kept) = body { upload = kept.id }
@@ -37,7 +38,13 @@ extension SinkService {
             metrics.add(to: .ingests, .database(name), Metrics.Label("outcome", "refused"))
             switch error.kind {
             case .malformed: return .refusal(400, "\(error)")
-            case .tooLarge: return .refusal(413, "\(error)")
+            case .tooLarge:
+                if room < options.maxUpload,
+                    let refusal = try await noRoom(database, for: room + 1)
+                {
+                    return refusal
+                }
+                return .refusal(413, "\(error)")
             case .conflict: return ingestRefused(name, "\(error)")
             }
         } catch let error as WriteRejection {

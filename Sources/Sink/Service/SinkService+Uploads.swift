@@ -40,6 +40,10 @@ extension SinkService {
             length: total,
             dialect: dialect
         )
+        // What is never taken is not asked to come again when there is room.
+        if let total, total > options.maxUpload {
+            return .refuse(.refusal(UploadRefusal.tooLarge(limit: options.maxUpload)))
+        }
         if let refusal = try await noRoom(database, for: total ?? 0) { return .refuse(refusal) }
         do {
             let sink = try await database.beginUpload(order)

@@ -11,6 +11,8 @@ import Wire
 struct UploadLog: Sendable {
     private static let magic = "dormouse-upload 1"
     private static let sizeLimit = 1 << 20
+    /// Of a longer one only what still holds is kept: an upload may come in any number of parts.
+    private static let keptLimit: Int64 = 256 << 10
 
     enum Event: Equatable {
         case offset(Int64)
@@ -70,6 +72,20 @@ struct UploadLog: Sendable {
         try file.sync()
         end += Int64(line.utf8.count)
         apply(event)
+        if end > Self.keptLimit { try shorten() }
+    }
+
+    /// Writes the file anew, with the last of each thing that happened.
+    private mutating func shorten() throws(FileError) {
+        var events: [Event] = [.offset(offset)]
+        if isComplete { events.append(.complete) }
+        if let answer { events.append(.answer(answer)) }
+        let lines = events.map { Self.sealed(Self.text(of: $0)) + "\n" }
+        let text = Self.text(of: order) + lines.joined()
+        let file = try DurableFile(path, mode: 0o600)
+        try file.write(text)
+        try file.publish()
+        end = Int64(text.utf8.count)
     }
 
     private mutating func apply(_ event: Event) {
