@@ -55,12 +55,6 @@ package struct Fence: Hashable, Sendable {
         if let reason = leaseRefusal(claim) { return .reject(reason) }
         if let reason = lineageRefusal(claim) { return .reject(reason) }
         if file.level == 0 { return judgeAppend(file.name, isTaken: isTaken) }
-        guard file.level != BucketFile.snapshotLevel || file.name.isSnapshot else {
-            return .reject(
-                "level \(file.level) holds whole databases, whose range begins at \(TXID(1)), "
-                    + "not at \(file.name.minTXID)"
-            )
-        }
         let beginsBase =
             file.level == BucketFile.snapshotLevel && file.name.isSnapshot
             && claim.baseTXID == file.name.maxTXID && file.name.maxTXID > head
@@ -68,6 +62,12 @@ package struct Fence: Hashable, Sendable {
             return .reject(
                 "level \(file.level) push ahead of the log: \(file.name.minTXID)-"
                     + "\(file.name.maxTXID) offered, bucket at \(head)"
+            )
+        }
+        guard file.level != BucketFile.snapshotLevel || file.name.isSnapshot else {
+            return .reject(
+                "level \(file.level) holds whole databases, whose range begins at \(TXID(1)), "
+                    + "not at \(file.name.minTXID)"
             )
         }
         return isTaken ? .replace : .accept
